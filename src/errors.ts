@@ -5,7 +5,7 @@
 
 /**
  * What a publish that meets the error sees (contract §4 and §7):
- * `report` = acked, dropped and told on `things/<ref>/errors`; `close` = the connection is closed without an
+ * `report` = acked, dropped and reported on `things/<ref>/errors`; `close` = the connection is closed without an
  * ack; `connack 3`, `connack 4`, `connack 5` = the CONNECT is refused with that return code; `none` = the error
  * cannot arise over MQTT.
  */

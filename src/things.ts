@@ -56,7 +56,7 @@ export interface ThingsOptions {
   readonly retention?: readonly RetentionRule[]
   /** Magic resources beside `$geo` and `$settings` (docs/use/magic.md). */
   readonly magicResources?: readonly MagicResource[]
-  /** Told of what happens. Default: nobody. */
+  /** Called with what happens. Default: nobody. */
   readonly observer?: Observer
   /** Called with what a magic resource or a listener of `on` threw; must not throw. Default: a warning of the process. */
   readonly onDefect?: (error: unknown) => void

@@ -1,6 +1,6 @@
 import { createMemoryStore, type StoreDriver } from 'thingwire'
 
-/** A store of one's own: here one that another does the work for. `onAppend` is told how many records each write has. */
+/** A store of one's own: here one that another does the work for. `onAppend` is called with the number of records of each write. */
 export function createCountingStore(onAppend: (records: number) => void): StoreDriver {
   const memory = createMemoryStore()
   return {

@@ -48,7 +48,7 @@ export async function loadAdminKey({ configured, file }: AdminKeyOptions): Promi
 
 /**
  * Keeps a key that was made just now in its file, with mode 0600, durably before this returns. A start that fails does not
- * come to this: the next one would find the key, and nobody would be told where it is.
+ * come to this: the next one would find the key, and nobody would learn where it is.
  *
  * @throws Error with one line for the operator: the file cannot be written, or is there since another process made a key
  */

@@ -6,7 +6,7 @@ import { assertAdminKey } from './admin-key.ts'
 import { createAuthorisation } from './authorise.ts'
 import { grantsWithin } from './grants.ts'
 import { type Ended, revocationOf } from './revocation/ended.ts'
-import { EndedElsewhere, telling } from './revocation/ended-elsewhere.ts'
+import { announcing, EndedElsewhere } from './revocation/ended-elsewhere.ts'
 import { NodeAbsence } from './revocation/node-absence.ts'
 import { SessionExpiry } from './sessions/session-expiry.ts'
 import { createAccessSessionRegistry } from './sessions/session-registry.ts'
@@ -48,14 +48,14 @@ export interface AccessServices {
 export async function createAccess(parts: AccessParts): Promise<AccessServices> {
   const { records, nodes, adminKey, allowThingDelete, topics = [] } = parts
   assertAdminKey(adminKey, 'the admin key')
-  const documents = telling(parts.documents, names => elsewhere.look(names))
+  const documents = announcing(parts.documents, names => elsewhere.look(names))
   const lastSeen = new LastSeen(documents)
   const stopNoting = records.onCommit(commit => {
     const isOwnWrite = commit.stored && !commit.isElsewhere && commit.records.length > 0
     if (isOwnWrite) lastSeen.noteWrite(commit.thingId, commit.receivedAt)
   })
   const listeners = new Set<(revocation: Revocation) => void>()
-  const tell = (revocation: Revocation) => {
+  const announce = (revocation: Revocation) => {
     for (const listener of listeners) listener(revocation)
   }
   const redactor = new Redactor(adminKey)
@@ -75,7 +75,7 @@ export async function createAccess(parts: AccessParts): Promise<AccessServices> 
     for (const hash of ended.tokens ?? []) expiry.forget(hash)
     for (const thingId of ended.things ?? []) lastSeen.forget(thingId)
     if (ended.things?.length) removed.wake()
-    tell(revocationOf(ended))
+    announce(revocationOf(ended))
   }
   const expiry = new SessionExpiry(documents, onEnd)
   const onChange = (changed: Ended) => {
@@ -91,10 +91,10 @@ export async function createAccess(parts: AccessParts): Promise<AccessServices> 
   }
   const doubtAll = () => {
     forgetAll()
-    tell({ hashes: new Set(), principals: new Set(), all: true })
+    announce({ hashes: new Set(), principals: new Set(), all: true })
   }
   const absence = nodes.isAlone ? undefined : new NodeAbsence(nodes, forgetAll, doubtAll)
-  const stopTelling = nodes.onDocuments(names => (names ? elsewhere.look(names) : doubtAll()))
+  const stopListening = nodes.onDocuments(names => (names ? elsewhere.look(names) : doubtAll()))
   const list = createThingList({ documents, records, lastSeen })
   return {
     access: {
@@ -120,7 +120,7 @@ export async function createAccess(parts: AccessParts): Promise<AccessServices> 
     activationCodes: createActivationCodes(documents),
     keepTimes: () => lastSeen.keep(),
     close: async () => {
-      stopTelling()
+      stopListening()
       stopNoting()
       absence?.close()
       elsewhere.close()

@@ -25,7 +25,7 @@ export class Tokens {
   readonly #onSession: (hash: string, session: SessionPrincipal) => void
   readonly #principals = new LookupCache(hash => this.#authenticate(hash), tokensInMemory)
 
-  /** @param onSession told of each session that is used, when it was not in memory */
+  /** @param onSession called with each session that is used, when it was not in memory */
   constructor(
     documents: DocumentStore,
     lastSeen: LastSeen,

@@ -19,7 +19,7 @@ async function main(args: readonly string[]): Promise<void> {
 }
 
 /** Says what went wrong on stderr. @returns the exit status */
-function tell(error: unknown): number {
+function report(error: unknown): number {
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return 0
     // The help was shown in the place of an error.
@@ -38,8 +38,8 @@ function tell(error: unknown): number {
 }
 
 /** Commander's message, with advice that looks at parts of names first. */
-function advised({ code, message: told }: CommanderError): string {
-  const message = told.replace(/^error: /, '')
+function advised({ code, message: text }: CommanderError): string {
+  const message = text.replace(/^error: /, '')
   const [, word = ''] = /'(\S+)'/.exec(message) ?? []
   const advice = suggestion(word, namesFor(code))
   return advice === '' ? message : message.replace(/\n\(Did you mean .*$/s, '') + advice
@@ -67,4 +67,4 @@ function say(message: string): void {
   console.error(`thingwire: ${message.replaceAll('\n', ' ')}`)
 }
 
-main(process.argv.slice(2)).catch((error: unknown) => process.exit(tell(error)))
+main(process.argv.slice(2)).catch((error: unknown) => process.exit(report(error)))

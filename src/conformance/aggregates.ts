@@ -198,7 +198,7 @@ export function aggregates({ test, capabilities }: Suite): void {
     await assertNow('more that is late')
   })
 
-  test('aggregate() tells what was emptied from what never was, and shares nothing', async stage => {
+  test('aggregate() distinguishes what was emptied from what never was, and shares nothing', async stage => {
     const { records } = await stage.open()
     await records.append(write([measured(1_000, 1), measured(1_000, 2, { key: 'emptied' })]))
     await records.append(write([measured(1_000, 3)], { thingId: otherThing }))

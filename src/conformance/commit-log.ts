@@ -8,9 +8,9 @@ import { count, key, measured, otherThing, readDuring, received, thing, write } 
 const all = { after: 0, before: Number.POSITIVE_INFINITY, order: 'asc', limit: 1_000 } as const
 
 export function commitLog({ test, capabilities }: Suite): void {
-  test('readLog() gives commits as they were told', async stage => {
+  test('readLog() gives commits as they were delivered', async stage => {
     const { records } = await stage.open()
-    const told = listen(records)
+    const delivered = listen(records)
     records.logWhen(() => true)
     const geo = { lat: 41.4112345, long: -2.221234567890123 }
     const full = {
@@ -23,8 +23,8 @@ export function commitLog({ test, capabilities }: Suite): void {
     await records.append(put([state('s'), { key: '$settings', record: undefined }]))
     await records.append(write([received('both')], { states: [state('t', { geo })] }))
     await records.remove(thing, key, {})
-    assert.equal(told.length, 5)
-    assert.deepEqual((await records.readLog(all)).map(plain), told)
+    assert.equal(delivered.length, 5)
+    assert.deepEqual((await records.readLog(all)).map(plain), delivered)
   })
 
   test('readLog() finds what was new and kept, and nothing else', async stage => {
@@ -41,7 +41,7 @@ export function commitLog({ test, capabilities }: Suite): void {
 
   test('logWhen() that turns true before a snapshot holds for all that is appended after it', async stage => {
     const { records } = await stage.open()
-    const told = listen(records)
+    const delivered = listen(records)
     let isWanted = false
     records.logWhen(() => isWanted)
     for (const round of count(20)) {
@@ -57,7 +57,7 @@ export function commitLog({ test, capabilities }: Suite): void {
       const log = await records.readLog({ ...all, after: writeNumber })
       assert.deepEqual(
         log.map(plain),
-        told.filter(commit => commit.writeNumber > writeNumber),
+        delivered.filter(commit => commit.writeNumber > writeNumber),
       )
       assert.equal(log.length, 5)
     }
@@ -65,10 +65,10 @@ export function commitLog({ test, capabilities }: Suite): void {
 
   test('readLog() reads between two write numbers, both exclusive, either way', async stage => {
     const { records } = await stage.open()
-    const told = listen(records)
+    const delivered = listen(records)
     records.logWhen(() => true)
     for (const value of count(20)) await records.append(write([received(value)]))
-    const numbers = numbersOf(told)
+    const numbers = numbersOf(delivered)
     const [fourth = 0, fifth = 0, ninth = 0] = [numbers[3], numbers[4], numbers[8]]
     const read = async (query: Partial<typeof all> | object) =>
       numbersOf(await records.readLog({ ...all, ...query }))
@@ -81,13 +81,13 @@ export function commitLog({ test, capabilities }: Suite): void {
     assert.deepEqual(await read({ after: numbers.at(-1) }), [])
     assert.deepEqual(await read({ order: 'desc', before: numbers[0] }), [])
     assert.deepEqual(await read({ limit: 1 }), numbers.slice(0, 1))
-    assert.deepEqual(await readWholeLog(records), told)
-    assert.deepEqual(await readWholeLog(records, { order: 'desc' }), told.toReversed())
+    assert.deepEqual(await readWholeLog(records), delivered)
+    assert.deepEqual(await readWholeLog(records, { order: 'desc' }), delivered.toReversed())
   })
 
   test('readLog() gives the commits of the things that are asked for, either way and in pages', async stage => {
     const { records } = await stage.open()
-    const told = listen(records)
+    const delivered = listen(records)
     records.logWhen(() => true)
     const things = count(5).map(place => `${place}`.repeat(16))
     // The last has none.
@@ -97,12 +97,12 @@ export function commitLog({ test, capabilities }: Suite): void {
     }
     for (const wanted of [[0], [1, 3], [2, 4], [4], [], [0, 1, 2, 3, 4]]) {
       const isOf = (thingId: string) => wanted.includes(things.indexOf(thingId))
-      const expected = told.filter(({ thingId }) => isOf(thingId))
+      const expected = delivered.filter(({ thingId }) => isOf(thingId))
       for (const limit of [1, 7, 100]) {
         assert.deepEqual(await readWholeLog(records, { limit, isOf }), expected)
         assert.deepEqual(await readWholeLog(records, { order: 'desc', limit, isOf }), expected.toReversed())
       }
-      const [after = 0, before = 0] = [told[19]?.writeNumber, told[40]?.writeNumber]
+      const [after = 0, before = 0] = [delivered[19]?.writeNumber, delivered[40]?.writeNumber]
       const between = await records.readLog({ ...all, after, before, isOf })
       assert.deepEqual(
         between.map(plain),
@@ -111,13 +111,13 @@ export function commitLog({ test, capabilities }: Suite): void {
     }
     await records.removeThing(things[1] ?? '')
     const isOf = (thingId: string) => thingId === things[1] || thingId === things[3]
-    const left = told.filter(({ thingId }) => thingId === things[3])
+    const left = delivered.filter(({ thingId }) => thingId === things[3])
     assert.deepEqual(await readWholeLog(records, { isOf }), left)
   })
 
   test('readLog() gives a page of bounded text, and never an empty one before the end', async stage => {
     const { records } = await stage.open()
-    const told = listen(records)
+    const delivered = listen(records)
     records.logWhen(() => true)
     const large = 'x'.repeat(60 * 1024)
     for (const value of count(30))
@@ -131,17 +131,20 @@ export function commitLog({ test, capabilities }: Suite): void {
         const text = lengthOf(page.slice(0, -1))
         assert.ok(text < maximumPageText, `a page of ${text} characters and one commit more`)
       }
-      assert.deepEqual(numbersOf(await readWholeLog(records, { limit: 1_000, ...part })), numbersOf(told))
+      assert.deepEqual(
+        numbersOf(await readWholeLog(records, { limit: 1_000, ...part })),
+        numbersOf(delivered),
+      )
       assert.deepEqual(
         numbersOf(await readWholeLog(records, { order: 'desc', limit: 1_000, ...part })),
-        numbersOf(told.toReversed()),
+        numbersOf(delivered.toReversed()),
       )
     }
   })
 
   test('readLog() can be followed while it grows: nothing appears behind what was read', async stage => {
     const { records } = await stage.open()
-    const told = listen(records)
+    const delivered = listen(records)
     records.logWhen(() => true)
     const followed: Commit[] = []
     const readOn = async () => {
@@ -157,12 +160,12 @@ export function commitLog({ test, capabilities }: Suite): void {
     })
     await readDuring(Promise.all(appending), readOn)
     while ((await readOn()) > 0) {}
-    assert.deepEqual(followed, told)
+    assert.deepEqual(followed, delivered)
   })
 
   test('removeThing() takes the commits of the thing from the log, and of no other', async stage => {
     const { records } = await stage.open()
-    const told = listen(records)
+    const delivered = listen(records)
     records.logWhen(() => true)
     const things = [thing, `${thing}a`, otherThing, thing.slice(1)]
     for (const value of count(40)) {
@@ -170,7 +173,7 @@ export function commitLog({ test, capabilities }: Suite): void {
       await records.append(write([received(value)], { thingId, states: [state(value)] }))
     }
     await records.removeThing(thing)
-    const others = told.filter(({ thingId }) => thingId !== thing)
+    const others = delivered.filter(({ thingId }) => thingId !== thing)
     assert.equal(others.length, 30)
     assert.deepEqual((await records.readLog(all)).map(plain), others)
   })
@@ -182,23 +185,23 @@ export function commitLog({ test, capabilities }: Suite): void {
 
   test('open() finds the log as it was', async stage => {
     const before = await stage.open()
-    const told = listen(before.records)
+    const delivered = listen(before.records)
     before.records.logWhen(() => true)
     for (const value of count(10))
       await before.records.append(write([received(value)], { states: [state(value)] }))
-    const kept = told.toSpliced(3, capabilities.shared ? 0 : 1)
-    await before.records.trimLog([told[3]?.writeNumber ?? 0])
+    const kept = delivered.toSpliced(3, capabilities.shared ? 0 : 1)
+    await before.records.trimLog([delivered[3]?.writeNumber ?? 0])
     const { records } = await stage.reopen()
     const isOf = (thingId: string) => thingId === thing
     assert.deepEqual((await records.readLog(all)).map(plain), kept)
     if (!capabilities.shared) await records.append(write([received('not logged')]))
     records.logWhen(() => true)
-    const toldLater = listen(records)
+    const deliveredLater = listen(records)
     await records.append(write([received('logged')]))
-    assert.deepEqual(await readWholeLog(records, { isOf }), [...kept, ...toldLater])
+    assert.deepEqual(await readWholeLog(records, { isOf }), [...kept, ...deliveredLater])
     await records.append(write([received('logged too')]))
-    assert.deepEqual(await readWholeLog(records, { isOf }), [...kept, ...toldLater])
-    assert.deepEqual(await readWholeLog(records), [...kept, ...toldLater])
+    assert.deepEqual(await readWholeLog(records, { isOf }), [...kept, ...deliveredLater])
+    assert.deepEqual(await readWholeLog(records), [...kept, ...deliveredLater])
   })
 }
 
@@ -206,13 +209,13 @@ export function commitLog({ test, capabilities }: Suite): void {
 function keepsForOthers({ test }: Pick<Suite, 'test'>): void {
   test('trimLog() leaves for a while what another process may have to read', async stage => {
     const { records, nodes } = await stage.open()
-    const told = listen(records)
+    const delivered = listen(records)
     for (const value of count(10)) await records.append(write([received(value)]))
-    await records.trimLog(numbersOf(told))
-    assert.deepEqual((await records.readLog(all)).map(plain), told)
+    await records.trimLog(numbersOf(delivered))
+    assert.deepEqual((await records.readLog(all)).map(plain), delivered)
     const { completeAfter, trimmableTo } = await nodes.logBounds()
-    assert.ok(completeAfter < (told[0]?.writeNumber ?? 0))
-    assert.ok(trimmableTo < (told[0]?.writeNumber ?? 0))
+    assert.ok(completeAfter < (delivered[0]?.writeNumber ?? 0))
+    assert.ok(trimmableTo < (delivered[0]?.writeNumber ?? 0))
   })
 }
 
@@ -220,18 +223,18 @@ function keepsForOthers({ test }: Pick<Suite, 'test'>): void {
 function decidesAlone({ test }: Pick<Suite, 'test'>): void {
   test('trimLog() removes the commits it is given from the log, and nothing else', async stage => {
     const { records } = await stage.open()
-    const told = listen(records)
+    const delivered = listen(records)
     records.logWhen(() => true)
     for (const value of count(10)) await records.append(write([received(value)]))
-    const numbers = numbersOf(told)
+    const numbers = numbersOf(delivered)
     await records.trimLog([])
     await records.trimLog([numbers[7] ?? 0, numbers[2] ?? 0, 1_000_000, numbers[2] ?? 0])
-    const kept = told.filter((_, index) => index !== 7 && index !== 2)
+    const kept = delivered.filter((_, index) => index !== 7 && index !== 2)
     assert.deepEqual((await records.readLog(all)).map(plain), kept)
     await records.trimLog([numbers[7] ?? 0])
     await records.append(write([received(10)]))
-    assert.deepEqual((await records.readLog(all)).map(plain), [...kept, told[10]])
-    await records.trimLog(numbersOf(told))
+    assert.deepEqual((await records.readLog(all)).map(plain), [...kept, delivered[10]])
+    await records.trimLog(numbersOf(delivered))
     assert.deepEqual((await records.readLog(all)).map(plain), [])
     assert.equal((await records.read(thing, key, { order: 'asc', limit: 100 }))?.records.length, 11)
   })
@@ -248,7 +251,7 @@ function decidesAlone({ test }: Pick<Suite, 'test'>): void {
   test('logWhen() is asked of each write, and decides alone', async stage => {
     const { records } = await stage.open()
     const asked: Pick<Append, 'thingId' | 'records' | 'broadcast'>[] = []
-    const told = listen(records)
+    const delivered = listen(records)
     records.logWhen(about => {
       asked.push(about)
       return about.thingId === thing && about.broadcast && about.records.some(record => record.key === key)
@@ -260,11 +263,11 @@ function decidesAlone({ test }: Pick<Suite, 'test'>): void {
     await records.append(write([received(5, { key: 'other' })]))
     await records.append(write([received(6)]))
     const kept = (await records.readLog(all)).map(plain)
-    assert.deepEqual(kept, [told[0], told[4]])
+    assert.deepEqual(kept, [delivered[0], delivered[4]])
     const [{ thingId, records: ofFirst, broadcast } = assert.fail()] = asked
     assert.deepEqual(
       { thingId, records: ofFirst, broadcast },
-      { thingId: thing, records: told[0]?.records, broadcast: true },
+      { thingId: thing, records: delivered[0]?.records, broadcast: true },
     )
     assert.equal(asked.length, 5)
     records.logWhen(() => false)

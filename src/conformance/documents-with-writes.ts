@@ -38,9 +38,11 @@ export function documentsWithWrites({ test, capabilities }: Suite): void {
   test('append() puts the documents of a write that is not stored', async stage => {
     const { records, documents } = await stage.open()
     const unstored = { store: false, documents: { a: { is: 1 } } }
-    const { writeNumber } = await records.append(write([received('told')], unstored))
+    const { writeNumber } = await records.append(write([received('delivered')], unstored))
     assert.ok(writeNumber > 0)
-    await records.append(write([received('told')], { store: false, id: 'a', documents: { b: { is: 2 } } }))
+    await records.append(
+      write([received('delivered')], { store: false, id: 'a', documents: { b: { is: 2 } } }),
+    )
     assert.deepEqual([await documents.get('a'), await documents.get('b')], [{ is: 1 }, { is: 2 }])
     assert.deepEqual(await readAll(records), [])
   })
@@ -48,12 +50,12 @@ export function documentsWithWrites({ test, capabilities }: Suite): void {
   test('append() puts the documents of a write that repeats an id, and nothing else of it', async stage => {
     const { records, documents } = await stage.open()
     await records.append(write([received('a')], { id: 'a', answer: { rejected: [rejected] } }))
-    const told = listen(records)
+    const delivered = listen(records)
     const repeat = write([received('b')], { id: 'a', documents: { mark: { is: 1 } } })
     assert.deepEqual(await records.append(repeat), { writeNumber: 0, answer: { rejected: [rejected] } })
     assert.deepEqual(await documents.get('mark'), { is: 1 })
     assert.deepEqual(await valuesOf(records), ['a'])
-    assert.deepEqual(told, [])
+    assert.deepEqual(delivered, [])
   })
 
   test('append() puts the documents of every copy in flight, and stores the write once', async stage => {

@@ -6,7 +6,7 @@ import { documentsWithWrites, refusedWrites } from './documents-with-writes.ts'
 import { atomicity, isolation } from './isolation.ts'
 import { latest, latestOfThings, states } from './latest.ts'
 import { durability, lifeCycle } from './life-cycle.ts'
-import { listeners, removalTold } from './listeners.ts'
+import { listeners, removalDelivered } from './listeners.ts'
 import { leading, locks, nodes } from './nodes.ts'
 import { inOrder, order, receiptTimes, writeNumbers } from './order.ts'
 import { bounds, paging } from './paging.ts'
@@ -75,7 +75,7 @@ const areas = [
   isolation,
   values,
   removal,
-  removalTold,
+  removalDelivered,
   removalOfOld,
   latest,
   states,

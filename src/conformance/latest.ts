@@ -25,17 +25,17 @@ export function latest({ test }: Suite): void {
     assert.deepEqual(await valuesOf(records, newest), ['ahead'])
   })
 
-  test('append() with store false is numbered and told, and changes nothing that is read', async stage => {
+  test('append() with store false is numbered and delivered, and changes nothing that is read', async stage => {
     const { records } = await stage.open()
     await records.append(write([measured(1_000, 'kept')]))
-    const told: unknown[] = []
+    const delivered: unknown[] = []
     records.onCommit(commit =>
-      told.push(...commit.records.map(({ value }) => JSON.parse(value)), commit.writeNumber),
+      delivered.push(...commit.records.map(({ value }) => JSON.parse(value)), commit.writeNumber),
     )
     const passing = [measured(2_000, 'passing'), measured(2_000, 1, { key: 'other' })]
     const { writeNumber } = await records.append(write(passing, { store: false }))
     assert.notEqual(writeNumber, 0)
-    assert.deepEqual(told, ['passing', 1, writeNumber])
+    assert.deepEqual(delivered, ['passing', 1, writeNumber])
     assert.deepEqual(await valuesOf(records), ['kept'])
     assert.deepEqual(await records.resources(thing), ['temperature'])
     const next = await records.append(write([measured(3_000, 'kept too')]))
@@ -221,14 +221,14 @@ export function latestOfThings({ test }: Suite): void {
 }
 
 export function states({ test, capabilities }: Suite): void {
-  test('append() keeps and tells the states that it carries', async stage => {
+  test('append() keeps and delivers the states that it carries', async stage => {
     const { records } = await stage.open()
-    const told = listen(records)
+    const delivered = listen(records)
     const geo = state({ type: 'Point', coordinates: [2.22, 41.41] }, { datetime: 5_000 })
     const settings = state({ name: 'a' }, { key: '$settings', geo: { lat: 41.41, long: -2.2212345678901 } })
     assert.equal(await records.state(thing, stateful), undefined)
     await records.append(write([received(1)], { states: [geo, settings] }))
-    assert.deepEqual(told[0]?.latest, [geo, settings])
+    assert.deepEqual(delivered[0]?.latest, [geo, settings])
     assert.deepEqual(await records.state(thing, stateful), geo.record)
     assert.deepEqual(await records.state(thing, '$settings'), settings.record)
     assert.equal(await records.state(otherThing, stateful), undefined)
@@ -237,14 +237,14 @@ export function states({ test, capabilities }: Suite): void {
 
   test('append() of states alone is a commit with a write number, and writes no record', async stage => {
     const { records } = await stage.open()
-    const told = listen(records)
+    const delivered = listen(records)
     const first = await records.append(put([state(1)]))
     const second = await records.append(put([state(2)], { broadcast: false }))
     const numbers = [first.writeNumber, second.writeNumber] as const
     assert.ok(numbers[0] > 0 && numbers[1] > numbers[0], `write numbers ${numbers.join(', ')}`)
     const commit = { thingId: thing, records: [], stored: true }
     assert.deepEqual(
-      told.map(({ receivedAt: _, ...said }) => said),
+      delivered.map(({ receivedAt: _, ...said }) => said),
       [
         { ...commit, writeNumber: first.writeNumber, latest: [state(1)], broadcast: true },
         { ...commit, writeNumber: second.writeNumber, latest: [state(2)], broadcast: false },
@@ -259,10 +259,10 @@ export function states({ test, capabilities }: Suite): void {
     await records.append(put([state('new', { datetime: 9_000 }), state('s', { key: '$settings' })]))
     await records.append(put([state('old', { datetime: 0 })]))
     assert.deepEqual(await records.state(thing, stateful), state('old', { datetime: 0 }).record)
-    const told = listen(records)
+    const delivered = listen(records)
     const gone = { key: stateful, record: undefined }
     await records.append(put([gone]))
-    assert.deepEqual(told[0]?.latest, [gone])
+    assert.deepEqual(delivered[0]?.latest, [gone])
     assert.equal(await records.state(thing, stateful), undefined)
     await records.append(put([gone]))
     assert.deepEqual(await latestNow(records), [[thing, '$settings', 's']])
@@ -270,22 +270,22 @@ export function states({ test, capabilities }: Suite): void {
 
   test('append() keeps of a state what a store keeps of a record', async stage => {
     const { records } = await stage.open()
-    const told = listen(records)
+    const delivered = listen(records)
     const record = { key: stateful, datetime: 1_000, value: '1', place: 3, datetimeText: '19700101000001' }
     await records.append(put([{ key: stateful, record }]))
     const kept = { key: stateful, datetime: 1_000, value: '1' }
     assert.deepEqual(await records.state(thing, stateful), kept)
-    assert.deepEqual(told[0]?.latest, [{ key: stateful, record: kept }])
+    assert.deepEqual(delivered[0]?.latest, [{ key: stateful, record: kept }])
   })
 
-  test('append() with store false tells states and keeps none', async stage => {
+  test('append() with store false delivers states and keeps none', async stage => {
     const { records } = await stage.open()
     await records.append(put([state('kept')]))
-    const told = listen(records)
+    const delivered = listen(records)
     await records.append(put([state('passing')], { store: false }))
     await records.append(put([{ key: stateful, record: undefined }], { store: false }))
     assert.deepEqual(
-      told.map(({ latest, stored }) => [latest, stored]),
+      delivered.map(({ latest, stored }) => [latest, stored]),
       [
         [[state('passing')], false],
         [[{ key: stateful, record: undefined }], false],
@@ -299,20 +299,20 @@ export function states({ test, capabilities }: Suite): void {
     const { records } = await stage.open()
     await records.append(put([state('first')], { id: 'a' }))
     await records.append(put([state('second')]))
-    const told = listen(records)
+    const delivered = listen(records)
     const again = await records.append(put([state('first')], { id: 'a' }))
     assert.equal(again.writeNumber, 0)
-    assert.deepEqual(told, [])
+    assert.deepEqual(delivered, [])
     assert.deepEqual(await records.state(thing, stateful), state('second').record)
   })
 
   test('append() puts states in commit order, together with the records of their write', async stage => {
     const { records } = await stage.open()
-    const told = listen(records)
+    const delivered = listen(records)
     const writes = count(100).map(value => write([received(value)], { states: [state(value)] }))
     await Promise.all(writes.map(each => records.append(each)))
     assert.deepEqual(
-      told.map(({ latest }) => latest),
+      delivered.map(({ latest }) => latest),
       count(100).map(value => [state(value)]),
     )
     assert.deepEqual(await records.state(thing, stateful), state(99).record)

@@ -90,7 +90,7 @@ export function lifeCycle({ test, capabilities }: Suite): void {
     assert.equal(store.isReady(), false)
   })
 
-  test('capabilities are what the suite was told', async stage => {
+  test('capabilities are those that the suite was given', async stage => {
     const store = await stage.open()
     assert.deepEqual(store.capabilities, capabilities)
   })

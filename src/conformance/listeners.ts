@@ -20,21 +20,21 @@ import {
 const valueIn = ({ records: [record] }: Commit) => record?.value
 
 export function listeners({ test }: Suite): void {
-  test('onCommit() tells a commit as it was appended, before the append resolves', async stage => {
+  test('onCommit() delivers a commit as it was appended, before the append resolves', async stage => {
     const { records } = await stage.open()
-    const told = listen(records)
+    const delivered = listen(records)
     const geo = { lat: 1, long: 2 }
     const batch = write([measured(2_000, 'b', { geo }), received('a')])
-    let toldBefore = 0
+    let deliveredBefore = 0
     const { writeNumber } = await records.append(batch).finally(() => {
-      toldBefore = told.length
+      deliveredBefore = delivered.length
     })
-    assert.equal(toldBefore, 1)
-    const receivedAt = told[0]?.receivedAt ?? 0
+    assert.equal(deliveredBefore, 1)
+    const receivedAt = delivered[0]?.receivedAt ?? 0
     const appended = batch.records.map(record =>
       record.explicit ? record : { ...record, datetime: receivedAt },
     )
-    assert.deepEqual(told, [
+    assert.deepEqual(delivered, [
       {
         thingId: thing,
         writeNumber,
@@ -46,71 +46,71 @@ export function listeners({ test }: Suite): void {
       },
     ])
     await records.append(write([received('c')], { broadcast: false }))
-    assert.equal(told[1]?.broadcast, false)
+    assert.equal(delivered[1]?.broadcast, false)
   })
 
-  test('onCommit() tells commits in commit order', async stage => {
+  test('onCommit() delivers commits in commit order', async stage => {
     const { records } = await stage.open()
-    const told = listen(records)
+    const delivered = listen(records)
     const resolved: number[] = []
     const appends = count(200).map(async value => {
       const more = { thingId: value % 3 === 0 ? otherThing : thing, store: value % 5 !== 0 }
       const { writeNumber } = await records.append(write([received(value)], more))
-      const isTold = told.some(
+      const isDelivered = delivered.some(
         commit => commit.writeNumber === writeNumber && valueIn(commit) === String(value),
       )
-      assert.equal(isTold, true, `the append of ${value} resolved before its commit was told`)
+      assert.equal(isDelivered, true, `the append of ${value} resolved before its commit was delivered`)
       resolved.push(writeNumber)
     })
     await Promise.all(appends)
-    assert.deepEqual(told.map(valueIn), count(200).map(String))
+    assert.deepEqual(delivered.map(valueIn), count(200).map(String))
     for (const thingId of [thing, otherThing]) {
-      const numbers = numbersOf(told.filter(commit => commit.thingId === thingId))
+      const numbers = numbersOf(delivered.filter(commit => commit.thingId === thingId))
       assert.deepEqual(numbers, ascending(new Set(numbers)))
     }
     assert.equal(resolved.length, 200)
   })
 
-  test('onCommit() tells every listener until it is stopped', async stage => {
+  test('onCommit() calls every listener until it is stopped', async stage => {
     const { records } = await stage.open()
-    const told: string[] = []
-    const stop = records.onCommit(() => told.push('first'))
-    records.onCommit(() => told.push('second'))
+    const delivered: string[] = []
+    const stop = records.onCommit(() => delivered.push('first'))
+    records.onCommit(() => delivered.push('second'))
     await records.append(write([received(1)]))
-    assert.deepEqual(told.toSorted(), ['first', 'second'])
+    assert.deepEqual(delivered.toSorted(), ['first', 'second'])
     stop()
     stop()
     await records.append(write([received(2)]))
-    assert.deepEqual(told.toSorted(), ['first', 'second', 'second'])
+    assert.deepEqual(delivered.toSorted(), ['first', 'second', 'second'])
   })
 
   test('onCommit() has the records of a stored commit readable when it is called', async stage => {
     const { records } = await stage.open()
     const reads: Promise<readonly StoredRecord[]>[] = []
-    // A store that tells too late is told off below, not by a rejection that nobody handles.
+    // A store that delivers too late fails the assertion below, not a rejection that nobody handles.
     records.onCommit(() => reads.push(readAll(records).catch(() => [])))
     await records.append(write([measured(1_000, 'a')]))
     assert.deepEqual(await Promise.all(reads), [[{ key: 'temperature', datetime: 1_000, value: '"a"' }]])
   })
 }
 
-export function removalTold({ test, capabilities }: Suite): void {
-  test('remove() of the newest record tells what is latest then, before it resolves', async stage => {
+export function removalDelivered({ test, capabilities }: Suite): void {
+  test('remove() of the newest record delivers what is latest then, before it resolves', async stage => {
     const { records } = await stage.open()
     const geo = { lat: 1.5, long: 2.25 }
     await records.append(write([...tenSeconds, measured(8_500, 'before', { geo })]))
-    const told = listen(records)
+    const delivered = listen(records)
     const before = await records.append(write([received(1)], { thingId: otherThing }))
-    const receivedAt = told.pop()?.receivedAt
-    let toldBefore = 0
+    const receivedAt = delivered.pop()?.receivedAt
+    let deliveredBefore = 0
     const removing = records.remove(thing, key, { from: 9_000 }).finally(() => {
-      toldBefore = told.length
+      deliveredBefore = delivered.length
     })
     assert.equal(await removing, 1)
-    assert.equal(toldBefore, 1)
+    assert.equal(deliveredBefore, 1)
     const record = { key, datetime: 8_500, value: '"before"', geo }
-    const writeNumber = told[0]?.writeNumber ?? 0
-    assert.deepEqual(told, [
+    const writeNumber = delivered[0]?.writeNumber ?? 0
+    assert.deepEqual(delivered, [
       {
         thingId: thing,
         writeNumber,
@@ -126,54 +126,54 @@ export function removalTold({ test, capabilities }: Suite): void {
     assert.deepEqual(numbers, ascending(new Set(numbers)))
   })
 
-  test('remove() of everything tells that nothing is latest', async stage => {
+  test('remove() of everything delivers that nothing is latest', async stage => {
     const { records } = await stage.open()
     await records.append(write([...tenSeconds, measured(1, 'other', { key: 'other' })]))
-    const told = listen(records)
+    const delivered = listen(records)
     await records.remove(thing, key, {})
     assert.deepEqual(
-      told.map(({ latest }) => latest),
+      delivered.map(({ latest }) => latest),
       [[{ key, record: undefined }]],
     )
     await records.remove(thing, key, {})
-    assert.equal(told.length, 1)
+    assert.equal(delivered.length, 1)
   })
 
-  test('remove() tells nothing where the newest record stays, or nothing is there', async stage => {
+  test('remove() delivers nothing where the newest record stays, or nothing is there', async stage => {
     const { records } = await stage.open()
     await records.append(write(tenSeconds))
-    const told = listen(records)
+    const delivered = listen(records)
     await records.remove(thing, key, { to: 9_000 })
     await records.remove(thing, key, { from: 9_001 })
     await records.remove(thing, key, { from: 9_000, to: 9_000 })
     await records.remove(thing, 'other', {})
     await records.remove(otherThing, key, {})
-    assert.deepEqual(told, [])
+    assert.deepEqual(delivered, [])
     assert.deepEqual(await valuesOf(records), [9])
   })
 
-  test('remove() tells nothing of a magic resource, whose state stays', async stage => {
+  test('remove() delivers nothing of a magic resource, whose state stays', async stage => {
     const { records } = await stage.open()
     await records.append(write([received(1, { key: stateful })], { states: [state(1)] }))
-    const told = listen(records)
+    const delivered = listen(records)
     assert.equal(await records.remove(thing, stateful, {}), 1)
-    assert.deepEqual(told, [])
+    assert.deepEqual(delivered, [])
     assert.deepEqual(await latestNow(records), [[thing, stateful, 1]])
   })
 
-  test('removeThing() tells nothing', async stage => {
+  test('removeThing() delivers nothing', async stage => {
     const { records } = await stage.open()
     await records.append(write([received(1), received(2, { key: 'other' })], { states: [state(1)] }))
-    const told = listen(records)
+    const delivered = listen(records)
     await records.removeThing(thing)
-    assert.deepEqual(told, [])
+    assert.deepEqual(delivered, [])
     assert.deepEqual(await latestNow(records), [])
     assert.equal(await records.state(thing, stateful), undefined)
   })
 
-  test('remove() tells what is latest at its place among the commits', async stage => {
+  test('remove() delivers what is latest at its place among the commits', async stage => {
     const { records } = await stage.open()
-    const told = listen(records)
+    const delivered = listen(records)
     const others: Promise<unknown>[] = []
     for (const round of count(40)) {
       await records.append(write([...tenSeconds, measured(20_000, `${round} newest`)]))
@@ -185,47 +185,47 @@ export function removalTold({ test, capabilities }: Suite): void {
       await removing
       others.push(records.append(put([state(round)])))
       await Promise.all(others)
-      assert.equal(follow(told), JSON.stringify((await latestNow(records, { key }))[0]?.[2]))
+      assert.equal(follow(delivered), JSON.stringify((await latestNow(records, { key }))[0]?.[2]))
       if (round % 5 === 0) await records.remove(thing, key, {})
     }
-    const numbers = numbersOf(told)
+    const numbers = numbersOf(delivered)
     assert.deepEqual(numbers, ascending(new Set(numbers)))
   })
 
-  test('remove() that is called twice together tells what is latest in the end', async stage => {
+  test('remove() that is called twice together delivers what is latest in the end', async stage => {
     const { records } = await stage.open()
     await records.append(write(tenSeconds))
-    const told = listen(records)
+    const delivered = listen(records)
     const ranges = [{ from: 9_000 }, { from: 5_000 }, { to: 3_000 }, { from: 8_000 }]
     const removed = await Promise.all(ranges.map(range => records.remove(thing, key, range)))
     assert.equal(
       removed.reduce((sum, each) => sum + each),
       8,
     )
-    assert.equal(told.at(-1)?.latest[0]?.record?.value, '4')
+    assert.equal(delivered.at(-1)?.latest[0]?.record?.value, '4')
   })
 
   if (!capabilities.durable) return
 
-  test('open() does not give a number again that a removal was told with', async stage => {
+  test('open() does not give the number of a delivered removal again', async stage => {
     const before = await stage.open()
-    const told = listen(before.records)
+    const delivered = listen(before.records)
     before.records.logWhen(() => true)
     await before.records.append(write(tenSeconds))
     await before.records.remove(thing, key, { from: 9_000 })
     const { records } = await stage.reopen()
     const { writeNumber } = await records.append(write([received(1)]))
-    const toldWith = told[1]?.writeNumber ?? assert.fail('nothing was told')
-    assert.ok(writeNumber > toldWith, `write number ${writeNumber} after ${toldWith}`)
+    const deliveredWith = delivered[1]?.writeNumber ?? assert.fail('nothing was delivered')
+    assert.ok(writeNumber > deliveredWith, `write number ${writeNumber} after ${deliveredWith}`)
     const log = await records.readLog({ after: 0, before: writeNumber, order: 'asc', limit: 10 })
-    assert.deepEqual(log.map(plain), told)
+    assert.deepEqual(log.map(plain), delivered)
   })
 }
 
 /** What a listener holds for the latest value of the usual resource, as JSON text. */
-function follow(told: readonly Commit[]): string | undefined {
+function follow(delivered: readonly Commit[]): string | undefined {
   let latest: { readonly datetime: number; readonly value: string } | undefined
-  for (const { thingId, records, latest: states } of told) {
+  for (const { thingId, records, latest: states } of delivered) {
     if (thingId !== thing) continue
     for (const record of records) {
       if (record.key === key && (!latest || record.datetime >= latest.datetime)) latest = record

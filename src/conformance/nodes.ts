@@ -11,28 +11,28 @@ import { count, key, measured, otherThing, readAll, received, thing, valuesOf, w
 export function nodes({ test, capabilities }: Suite): void {
   if (!capabilities.shared) return
 
-  test('onCommit() tells what another node commits, in commit order and as that node was told', async stage => {
+  test('onCommit() delivers what another node commits, in commit order and as that node delivers it', async stage => {
     const [one, other] = [await stage.open(), await stage.open()]
-    const [toldOne, toldOther] = [listen(one.records), commitsOf(other)]
+    const [deliveredOne, deliveredOther] = [listen(one.records), commitsOf(other)]
     for (const value of count(20)) {
       await one.records.append(write([received(value)], { states: [state(value)] }))
     }
     await one.records.append(write([received('live')], { store: false }))
     await one.records.append(put([state('alone')], { broadcast: false }))
     await one.records.remove(thing, 'temperature', {})
-    assert.equal(toldOne.length, 23)
-    const elsewhere = toldOne.map(commit => ({ ...commit, isElsewhere: true }))
-    assert.deepEqual(await toldOther.first(23), elsewhere)
+    assert.equal(deliveredOne.length, 23)
+    const elsewhere = deliveredOne.map(commit => ({ ...commit, isElsewhere: true }))
+    assert.deepEqual(await deliveredOther.first(23), elsewhere)
   })
 
-  test('onCommit() tells what is appended on two nodes in one order, which is that of reading', async stage => {
+  test('onCommit() delivers what is appended on two nodes in one order, which is that of reading', async stage => {
     const stores = [await stage.open(), await stage.open()] as const
-    const told = stores.map(commitsOf)
+    const delivered = stores.map(commitsOf)
     const appends = count(200).map(value =>
       stores[value % 2 ? 1 : 0].records.append(write([received(value)])),
     )
     await Promise.all(appends)
-    const [first = [], second = []] = await Promise.all(told.map(each => each.first(200)))
+    const [first = [], second = []] = await Promise.all(delivered.map(each => each.first(200)))
     assert.deepEqual(valuesIn(first), valuesIn(second))
     assert.deepEqual(numbersOf(first), numbersOf(second))
     for (const { records } of stores) assert.deepEqual(await valuesOf(records), valuesIn(first))
@@ -56,9 +56,9 @@ export function nodes({ test, capabilities }: Suite): void {
         ),
       )
     })
-    const told = commitsOf(other)
+    const delivered = commitsOf(other)
     for (const value of count(10)) await one.records.append(write([received(value)]))
-    await told.first(10)
+    await delivered.first(10)
     const lengths = await Promise.all(reads)
     assert.ok(
       lengths.every((length, index) => length > index),
@@ -102,10 +102,10 @@ export function nodes({ test, capabilities }: Suite): void {
     assert.ok(log.every(commit => commit.isElsewhere === undefined))
   })
 
-  test('onDocuments() tells names that another node has put or removed, in commit order, and no own', async stage => {
+  test('onDocuments() delivers names that another node has put or removed, in commit order, and no own', async stage => {
     const [one, other] = [await stage.open(), await stage.open()]
-    const told = documentsToldTo(other)
-    const toldOne = documentsToldTo(one)
+    const delivered = documentsSeenBy(other)
+    const deliveredOne = documentsSeenBy(one)
     const name = 'd/"\n\u{1f600}'
     await one.documents.put({ a: { is: 1 }, b: {} }, 'keep')
     await one.records.append(write([received(1)], { documents: { [name]: {}, a: null } }))
@@ -113,13 +113,13 @@ export function nodes({ test, capabilities }: Suite): void {
     await one.records.append(write([received(1)], { id: 'i' }))
     await one.records.append(write([received(1)], { id: 'i', documents: { repeat: {} } }))
     await one.documents.put({ last: {} }, 'keep')
-    assert.deepEqual(await told.first(5), [['a', 'b'], [name, 'a'], ['b', 'c'], ['repeat'], ['last']])
+    assert.deepEqual(await delivered.first(5), [['a', 'b'], [name, 'a'], ['b', 'c'], ['repeat'], ['last']])
     await other.documents.put({ back: {} }, 'keep')
-    assert.deepEqual(await toldOne.first(1), [['back']])
-    assert.equal((await told.first(5)).length, 5)
+    assert.deepEqual(await deliveredOne.first(1), [['back']])
+    assert.equal((await delivered.first(5)).length, 5)
   })
 
-  test('onDocuments() has what it names readable, and tells it before the commit it was put with', async stage => {
+  test('onDocuments() has what it names readable, and delivers it before the commit it was put with', async stage => {
     const [one, other] = [await stage.open(), await stage.open()]
     const events: string[] = []
     const reads: Promise<unknown>[] = []
@@ -128,23 +128,23 @@ export function nodes({ test, capabilities }: Suite): void {
       reads.push(other.documents.get('a').catch(() => undefined))
     })
     other.records.onCommit(() => events.push('commit'))
-    const told = commitsOf(other)
+    const delivered = commitsOf(other)
     await one.records.append(write([received(1)], { documents: { a: { is: 1 } } }))
-    await told.first(1)
+    await delivered.first(1)
     assert.deepEqual(events, ['documents', 'commit'])
     assert.deepEqual(await Promise.all(reads), [{ is: 1 }])
   })
 
-  test('onRefused() tells what another node has added, and nothing of its own', async stage => {
+  test('onRefused() delivers what another node has added, and nothing of its own', async stage => {
     const [one, other] = [await stage.open(), await stage.open()]
-    const told = gather<[string, RefusedWrite]>(listener =>
+    const delivered = gather<[string, RefusedWrite]>(listener =>
       other.nodes.onRefused((...entry) => listener(entry)),
     )
     const refused = (datetime: number): RefusedWrite => ({ ...full, datetime })
     await other.refused.add(thing, refused(1))
     await one.refused.add(thing, refused(2))
     await one.refused.add(otherThing, refused(3))
-    assert.deepEqual(await told.first(2), [
+    assert.deepEqual(await delivered.first(2), [
       [thing, refused(2)],
       [otherThing, refused(3)],
     ])
@@ -160,7 +160,7 @@ function commitsOf({ records }: Store): Gathered<Commit> {
   return gather(listener => records.onCommit(commit => listener(plain(commit))))
 }
 
-function documentsToldTo({ nodes }: Store): Gathered<readonly string[] | undefined> {
+function documentsSeenBy({ nodes }: Store): Gathered<readonly string[] | undefined> {
   return gather(listener => nodes.onDocuments(listener))
 }
 
@@ -238,7 +238,7 @@ export function locks({ test, capabilities }: Suite): void {
       const [before, after] = await open(stage)
       const lost = await before.locks.take(name)
       await before.records.append(write([received(1)], { lock: lost }))
-      const told = listen(before.records)
+      const delivered = listen(before.records)
       const taking = after.locks.take(name)
       // Where it is the same process, this is called while the other one is being committed.
       if (before !== after) await taking
@@ -256,7 +256,7 @@ export function locks({ test, capabilities }: Suite): void {
       const { before: holderBefore } = await taking
       assert.equal(holderBefore, lost.owner)
       assert.deepEqual(await valuesOf(before.records), [1, 3])
-      assert.equal(told.length, 1)
+      assert.equal(delivered.length, 1)
       assert.equal(await before.documents.get('mark'), undefined)
       assert.equal(await before.records.state(thing, stateful), undefined)
       assert.equal(await before.records.answerOf(thing, 'a', Date.now()), undefined)
@@ -307,7 +307,7 @@ export function locks({ test, capabilities }: Suite): void {
       assert.equal((await after.locks.take(name)).before, undefined)
     })
 
-    test(`take() tells who has lost the lock${where}, and what it had done can be read`, async stage => {
+    test(`take() reports who has lost the lock${where}, and what it had done can be read`, async stage => {
       const [before, after] = await open(stage)
       const lost = gather<Lock>(listener => before.locks.onLost(listener))
       const first = await before.locks.take(name)

@@ -104,9 +104,9 @@ export function order({ test }: Suite): void {
 
   test('append() gives records with and without a datetime of their own one time line', async stage => {
     const { records } = await stage.open()
-    const told = listen(records)
+    const delivered = listen(records)
     await records.append(write([received('b')]))
-    const receivedAt = told[0]?.receivedAt ?? 0
+    const receivedAt = delivered[0]?.receivedAt ?? 0
     await records.append(write([measured(receivedAt - 1, 'a'), measured(receivedAt + 1, 'd')]))
     await records.append(write([measured(receivedAt, 'c')]))
     assert.deepEqual(await valuesOf(records, { key }), ['a', 'b', 'c', 'd'])
@@ -122,12 +122,12 @@ export function receiptTimes({ test, capabilities }: Suite): void {
   test('append() gives a record without a datetime one receipt time, wherever it is seen', async stage => {
     const { records } = await stage.open()
     records.logWhen(() => true)
-    const told = listen(records)
+    const delivered = listen(records)
     const begin = Date.now()
     await records.append(write([received(1), received(2)]))
-    const receivedAt = told[0]?.receivedAt ?? 0
+    const receivedAt = delivered[0]?.receivedAt ?? 0
     assert.ok(receivedAt >= begin - tenSeconds && receivedAt <= Date.now() + tenSeconds, `at ${receivedAt}`)
-    const times = told[0]?.records.map(({ datetime, explicit }) => ({ datetime, explicit }))
+    const times = delivered[0]?.records.map(({ datetime, explicit }) => ({ datetime, explicit }))
     assert.deepEqual(times, [
       { datetime: receivedAt, explicit: false },
       { datetime: receivedAt, explicit: false },
@@ -136,17 +136,17 @@ export function receiptTimes({ test, capabilities }: Suite): void {
       (await readAll(records)).map(({ datetime }) => datetime),
       [receivedAt, receivedAt],
     )
-    assert.deepEqual(await readWholeLog(records), told)
+    assert.deepEqual(await readWholeLog(records), delivered)
   })
 
   test('append() gives receipt times that do not go back, and the clock does not either', async stage => {
     const { records, clock } = await stage.open()
-    const told = listen(records)
+    const delivered = listen(records)
     const before = clock.now()
     for (const value of count(20)) {
       await records.append(write([received(value)], value % 3 === 0 ? { store: false } : {}))
     }
-    const times = told.map(({ receivedAt }) => receivedAt)
+    const times = delivered.map(({ receivedAt }) => receivedAt)
     assert.deepEqual(times, ascending(times))
     assert.ok(clock.now() >= (times.at(-1) ?? 0) && clock.now() >= before)
   })
@@ -154,13 +154,13 @@ export function receiptTimes({ test, capabilities }: Suite): void {
   if (capabilities.durable) {
     test('open() goes on from the newest receipt time', async stage => {
       const before = await stage.open()
-      const told = listen(before.records)
+      const delivered = listen(before.records)
       await before.records.append(write([received(1)]))
       const { records, clock } = await stage.reopen()
-      const toldAfter = listen(records)
-      assert.ok(clock.now() >= (told[0]?.receivedAt ?? 0))
+      const deliveredAfter = listen(records)
+      assert.ok(clock.now() >= (delivered[0]?.receivedAt ?? 0))
       await records.append(write([received(2)]))
-      assert.ok((toldAfter[0]?.receivedAt ?? 0) >= (told[0]?.receivedAt ?? 0))
+      assert.ok((deliveredAfter[0]?.receivedAt ?? 0) >= (delivered[0]?.receivedAt ?? 0))
     })
   }
 
@@ -172,7 +172,7 @@ export function receiptTimes({ test, capabilities }: Suite): void {
   ] as const) {
     test(`append() gives receipt times by one clock where those of two nodes are ${text} apart`, async stage => {
       const [one, other] = [await stage.open(), await stage.open()]
-      const told = listen(one.records)
+      const delivered = listen(one.records)
       const began = Date.now()
       for (const value of count(10)) {
         await withClock(apart, () => one.records.append(write([received(2 * value)])))
@@ -185,7 +185,7 @@ export function receiptTimes({ test, capabilities }: Suite): void {
         times.every(time => Math.abs(time - began) < 9_000),
         `received at ${times}, begun at ${began}`,
       )
-      assert.ok(told.length > 0)
+      assert.ok(delivered.length > 0)
       const now = await withClock(apart, async () => one.clock.now())
       assert.ok(Math.abs(now - Date.now()) < 9_000, `${one.clock.now()}`)
     })
@@ -205,16 +205,16 @@ async function withClock<T>(ahead: number, task: () => Promise<T>): Promise<T> {
 
 /** What waits for everything that was called, or committed elsewhere, before it. */
 export function inOrder({ test, capabilities }: Suite): void {
-  test('catchUp() resolves when listeners were told of what was appended before it', async stage => {
+  test('catchUp() resolves when listeners were notified of what was appended before it', async stage => {
     const { records } = await stage.open()
     assert.equal(await records.catchUp(), 0)
-    const told = listen(records)
+    const delivered = listen(records)
     for (const round of count(20)) {
       const before = count(5).map(() => records.append(write([received(round)], { store: round % 3 > 0 })))
-      const catchingUp = records.catchUp().then(newest => ({ newest, toldThen: told.length }))
+      const catchingUp = records.catchUp().then(newest => ({ newest, deliveredThen: delivered.length }))
       const after = records.append(write([received('after')]))
-      const { newest, toldThen } = await catchingUp
-      assert.ok(toldThen >= round * 6 + 5, `${toldThen} of ${round * 6 + 5} were told`)
+      const { newest, deliveredThen } = await catchingUp
+      assert.ok(deliveredThen >= round * 6 + 5, `${deliveredThen} of ${round * 6 + 5} were delivered`)
       assert.equal(newest, (await Promise.all(before)).at(-1)?.writeNumber)
       await after
     }
@@ -245,13 +245,13 @@ export function inOrder({ test, capabilities }: Suite): void {
 
   if (!capabilities.shared) return
 
-  test('catchUp() resolves when listeners were told of what another node has committed before it', async stage => {
+  test('catchUp() resolves when listeners were notified of what another node has committed before it', async stage => {
     const [one, other] = [await stage.open(), await stage.open()]
-    const told = listen(other.records)
+    const delivered = listen(other.records)
     for (const round of count(20)) {
       const { writeNumber } = await one.records.append(write([received(round)]))
       assert.ok((await other.records.catchUp()) >= writeNumber)
-      assert.deepEqual(told.at(-1)?.writeNumber, writeNumber)
+      assert.deepEqual(delivered.at(-1)?.writeNumber, writeNumber)
     }
   })
 }
@@ -278,7 +278,7 @@ export function writeNumbers({ test, capabilities }: Suite): void {
     })
   }
 
-  test('open() gives no write number again after a removal that was told', async stage => {
+  test('open() gives no write number again after a removal that was delivered', async stage => {
     await givesNoneAgain(stage, async ({ records }) => {
       await records.append(write([measured(1_000, 1)]))
       await records.append(passing(0))
@@ -311,13 +311,13 @@ export function writeNumbers({ test, capabilities }: Suite): void {
   }
 }
 
-/** Compares the newest number that was told before the store is opened again with the first after it. */
+/** Compares the newest number that was delivered before the store is opened again with the first after it. */
 async function givesNoneAgain(stage: Stage, writeSome: (store: Store) => Promise<void>): Promise<void> {
   const store = await stage.open()
-  const told = listen(store.records)
+  const delivered = listen(store.records)
   await writeSome(store)
   const { records } = await stage.reopen()
   const { writeNumber } = await records.append(write([received('after')]))
-  const before = told.at(-1)?.writeNumber ?? 0
+  const before = delivered.at(-1)?.writeNumber ?? 0
   assert.ok(writeNumber > before, `write number ${writeNumber} after ${before}`)
 }

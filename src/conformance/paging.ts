@@ -166,7 +166,7 @@ export function bounds({ test }: Suite): void {
     })
   }
 
-  test('read() tells a range that is empty from a key that holds nothing', async stage => {
+  test('read() distinguishes an empty range from a key that holds nothing', async stage => {
     const { records } = await stage.open()
     await records.append(write([measured(1_000, 1)]))
     const query = { from: 2_000, order: 'asc', limit: 1 } as const

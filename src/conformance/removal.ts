@@ -138,16 +138,16 @@ export function removalOfOld({ test, capabilities }: Suite): void {
     assert.deepEqual(await records.resources(thing), [key])
   })
 
-  test('removeOld() tells nobody, and logs nothing', async stage => {
+  test('removeOld() delivers nothing, and logs nothing', async stage => {
     const { records } = await stage.open()
     const { writeNumber } = await records.append(write(tenSeconds))
     records.logWhen(() => true)
-    const told = listen(records)
+    const delivered = listen(records)
     assert.equal(await removeAllOld(records, 1_000_000), 9)
     const last = await records.append(write([measured(20_000, 'next')]))
-    assert.deepEqual(numbersOf(told), [last.writeNumber])
+    assert.deepEqual(numbersOf(delivered), [last.writeNumber])
     const part = { after: writeNumber, before: Number.POSITIVE_INFINITY, order: 'asc', limit: 10 } as const
-    assert.deepEqual((await records.readLog(part)).map(plain), told)
+    assert.deepEqual((await records.readLog(part)).map(plain), delivered)
   })
 
   test('removeOld() of a magic resource takes its history, not its state', async stage => {
@@ -193,14 +193,14 @@ export function removalOfOld({ test, capabilities }: Suite): void {
     const { records } = await stage.open()
     for (const round of count(40)) {
       await records.append(write(count(100).map(value => measured(value, `${round} ${value}`))))
-      const told = listen(records)
+      const delivered = listen(records)
       const removing = records.remove(thing, key, { from: 50 })
       for (let turns = 0; turns < round; turns++) await setImmediate()
       await Promise.all([removing, removeAllOld(records, 1_000)])
       const left = await valuesOf(records)
       // Had the end gone last, nothing would be left.
       assert.ok(left.length <= 1, `${left.length} records are left`)
-      const latest = told.at(-1)?.latest[0]?.record?.value
+      const latest = delivered.at(-1)?.latest[0]?.record?.value
       assert.equal(latest, left[0] === undefined ? undefined : JSON.stringify(left[0]))
       await records.remove(thing, key, {})
     }

@@ -44,14 +44,16 @@ export function resend({ test, capabilities }: Suite): void {
     assert.deepEqual(await valuesOf(records, { order: 'desc', limit: 1 }), ['second'])
   })
 
-  test('append() takes a resend out of what listeners are told, and nothing else', async stage => {
+  test('append() takes a resend out of what listeners get, and nothing else', async stage => {
     const { records } = await stage.open()
-    const told: unknown[] = []
-    records.onCommit((commit: Commit) => told.push(...commit.records.map(({ value }) => JSON.parse(value))))
+    const delivered: unknown[] = []
+    records.onCommit((commit: Commit) =>
+      delivered.push(...commit.records.map(({ value }) => JSON.parse(value))),
+    )
     await records.append(write([measured(1_000, 'a')]))
     await records.append(write([measured(1_000, 'a'), measured(1_000, 'b'), measured(1_000, 'b')]))
     await records.append(write([measured(1_000, 'b')]))
-    assert.deepEqual(told, ['a', 'b'])
+    assert.deepEqual(delivered, ['a', 'b'])
   })
 
   test('append() keeps records of one datetime that differ in value', async stage => {
@@ -143,13 +145,13 @@ export function resend({ test, capabilities }: Suite): void {
 
   test('append() stores of thousands of records those that are new, in front of what is behind them', async stage => {
     const { records } = await stage.open()
-    const told: number[] = []
-    records.onCommit(commit => told.push(commit.records.length))
+    const delivered: number[] = []
+    records.onCommit(commit => delivered.push(commit.records.length))
     const all = count(6_000).map(place => measured(1_000 + place, place))
     const half = all.filter((_, place) => place % 2 === 0)
     const behind = measured(1_001, 'behind')
     await Promise.all([half, all, [behind]].map(each => records.append(write(each))))
-    assert.deepEqual(told, [3_000, 3_000, 1])
+    assert.deepEqual(delivered, [3_000, 3_000, 1])
     const [first, second, ...others] = count(6_000)
     assert.deepEqual(await valuesOf(records), [first, second, 'behind', ...others])
   })
@@ -166,13 +168,13 @@ export function resend({ test, capabilities }: Suite): void {
     assert.deepEqual(await valuesOf(records), ['newer'])
   })
 
-  test('append() is quiet about nothing that was only told, not stored, before', async stage => {
+  test('append() is quiet about nothing that was delivered before without being stored', async stage => {
     const { records } = await stage.open()
     await records.append(write([measured(1_000, 'a')], { store: false }))
-    const told: unknown[] = []
-    records.onCommit(commit => told.push(...commit.records.map(({ value }) => value)))
+    const delivered: unknown[] = []
+    records.onCommit(commit => delivered.push(...commit.records.map(({ value }) => value)))
     await records.append(write([measured(1_000, 'a')]))
-    assert.deepEqual(told, ['"a"'])
+    assert.deepEqual(delivered, ['"a"'])
     assert.deepEqual(await valuesOf(records), ['a'])
   })
 
@@ -202,13 +204,13 @@ const answer: WriteAnswer = {
 export function writeIds({ test, capabilities }: Suite): void {
   test('append() gives a repeated write id the first answer, and has no effect', async stage => {
     const { records } = await stage.open()
-    const told = listen(records)
+    const delivered = listen(records)
     const first = await records.append(write([received('first')], { id: 'a', answer }))
     const repeat = await records.append(write([received('another body')], { id: 'a' }))
     assert.deepEqual(first.answer, answer)
     assert.deepEqual(repeat, { writeNumber: 0, answer })
     assert.deepEqual(await valuesOf(records), ['first'])
-    assert.deepEqual(numbersOf(told), [first.writeNumber])
+    assert.deepEqual(numbersOf(delivered), [first.writeNumber])
   })
 
   test('append() takes copies that are in flight together once', async stage => {
@@ -220,7 +222,7 @@ export function writeIds({ test, capabilities }: Suite): void {
     assert.deepEqual(await valuesOf(records), [0])
   })
 
-  test('append() tells write ids apart to the letter, and those of each thing', async stage => {
+  test('append() distinguishes write ids to the letter, and those of each thing', async stage => {
     const { records } = await stage.open()
     const ids = ['a', 'A', 'a ', ' a', 'aa', 'a/b', 'a\\b', '"', '~'.repeat(64), '0', '00', '__proto__']
     for (const id of ids) {
@@ -264,7 +266,7 @@ export function writeIds({ test, capabilities }: Suite): void {
     assert.equal((await valuesOf(records)).length, 1_002)
   })
 
-  test('answerOf() tells the answer of a write id for 24 hours of receipt time, and of no other id', async stage => {
+  test('answerOf() gives the answer of a write id for 24 hours of receipt time, and of no other id', async stage => {
     const { records } = await stage.open()
     await records.append(write([received(1)], { id: 'a', answer }))
     await records.append(write([received(1)], { id: 'b', answer, store: false }))
@@ -302,7 +304,7 @@ export function writeIds({ test, capabilities }: Suite): void {
 export function tickets({ test }: Suite): void {
   test('append() of a driver drops a write whose ticket has expired', async stage => {
     const { records } = await stage.openDriver()
-    const told = listen(records)
+    const delivered = listen(records)
     const before = appendTo(records, write([received('before')]), waitedFor())
     const dropped = appendTo(
       records,
@@ -315,14 +317,14 @@ export function tickets({ test }: Suite): void {
     assert.deepEqual(await valuesOf(records), ['before', 'after'])
     assert.equal(await records.answerOf(thing, 'a', Date.now()), undefined)
     assert.equal(await records.state(thing, stateful), undefined)
-    assert.equal(told.length, 2)
+    assert.equal(delivered.length, 2)
     const again = await appendTo(records, write([received('again')], { id: 'a' }), waitedFor())
     assert.notEqual(again.writeNumber, 0)
   })
 
-  test('append() of a driver tells and logs a commit whose ticket has expired meanwhile like any other', async stage => {
+  test('append() of a driver delivers and logs a commit whose ticket has expired meanwhile like any other', async stage => {
     const { records } = await stage.openDriver()
-    const told = listen(records)
+    const delivered = listen(records)
     const tried = await expireMeanwhile(records)
     const kept = tried.filter(({ receipt }) => receipt !== undefined)
     assert.ok(
@@ -331,15 +333,15 @@ export function tickets({ test }: Suite): void {
     )
     // Behind everything that was begun.
     await records.catchUp()
-    const tellings = told.map(({ records, broadcast }) => [records[0]?.value, broadcast])
+    const deliveries = delivered.map(({ records, broadcast }) => [records[0]?.value, broadcast])
     assert.deepEqual(
-      tellings,
+      deliveries,
       kept.map(({ value, broadcast }) => [JSON.stringify(value), broadcast]),
     )
-    assert.deepEqual((await readWholeLog(records)).map(plain), told)
+    assert.deepEqual((await readWholeLog(records)).map(plain), delivered)
     assert.deepEqual(
       (await readAll(records)).map(({ value }) => value),
-      tellings.map(([value]) => value),
+      deliveries.map(([value]) => value),
     )
   })
 }

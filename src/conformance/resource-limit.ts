@@ -21,7 +21,7 @@ async function resourcesOf(records: RecordStore): Promise<string> {
 export function resourceLimit({ test, capabilities }: Suite): void {
   test('append() refuses as a whole a write that makes too many resources', async stage => {
     const { records, documents } = await stage.open()
-    const told = listen(records)
+    const delivered = listen(records)
     await records.append(limited(3, ['a', 'b']))
     const tooMany = limited(3, ['a', 'c', 'd'], { id: 'w1', documents: { mark: { is: 'put' } } })
     await isRefused(records.append(tooMany))
@@ -31,7 +31,7 @@ export function resourceLimit({ test, capabilities }: Suite): void {
     assert.equal(await documents.get('mark'), undefined)
     assert.equal(await records.answerOf(thing, 'w1', Date.now()), undefined)
     await records.append(limited(3, ['a', 'c'], { id: 'w1' }))
-    assert.equal(told.length, 2)
+    assert.equal(delivered.length, 2)
   })
 
   test('append() takes writes to the resources that there are, however many that is', async stage => {

@@ -34,7 +34,7 @@ export function snapshots({ test, capabilities }: Suite): void {
 
   test('snapshot() is exact at its write number, whatever is appended around it', async stage => {
     const { records } = await stage.open()
-    const told = listen(records)
+    const delivered = listen(records)
     const views: (readonly [writeNumber: number, rows: Row[]])[] = []
     const working = count(300).map(async value => {
       const states = value % 2 === 0 ? [state(value)] : []
@@ -47,7 +47,7 @@ export function snapshots({ test, capabilities }: Suite): void {
     await Promise.all(working)
     for (const [writeNumber, rows] of views) {
       const latest = new Map<string, Row>()
-      for (const commit of told.filter(each => each.writeNumber <= writeNumber)) {
+      for (const commit of delivered.filter(each => each.writeNumber <= writeNumber)) {
         for (const { key, value } of [
           ...commit.records,
           ...commit.latest.flatMap(({ record }) => record ?? []),

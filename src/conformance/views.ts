@@ -68,11 +68,11 @@ export async function readWholeLog(
   }
 }
 
-/** Everything that listeners are told from now on. */
+/** Everything that listeners are delivered from now on. */
 export function listen(records: Pick<RecordStore, 'onCommit'>): Commit[] {
-  const told: Commit[] = []
-  records.onCommit(commit => told.push(plain(commit)))
-  return told
+  const delivered: Commit[] = []
+  records.onCommit(commit => delivered.push(plain(commit)))
+  return delivered
 }
 
 export function numbersOf(commits: readonly Commit[]): number[] {

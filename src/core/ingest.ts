@@ -100,7 +100,7 @@ interface IngestParts {
   readonly storeTimeout: number
   /** For what is kept of refused writes. Default: one that knows no admin key. */
   readonly redactor?: Redactor
-  /** Told what becomes of each write. */
+  /** Called with what becomes of each write. */
   readonly observer?: Observer | undefined
 }
 
@@ -111,7 +111,7 @@ export function createIngest(parts: IngestParts): Ingest {
   const { rate } = limits
   const refusals = new Refusals(refused, parts.redactor ?? new Redactor())
   const room = new Room(parts.live, parts.storeTimeout)
-  const outcomes: Outcomes = { kept, failed, refused: tellRefused }
+  const outcomes: Outcomes = { kept, failed, refused: reportRefused }
   return {
     write: request => promiseOf(ticket => submit(request, ticket)),
     submit,
@@ -131,7 +131,7 @@ export function createIngest(parts: IngestParts): Ingest {
     try {
       return rate.enter(request)
     } catch (error) {
-      tellRefused(request, error)
+      reportRefused(request, error)
       throw error
     }
   }
@@ -182,7 +182,7 @@ export function createIngest(parts: IngestParts): Ingest {
 
   function kept(request: WriteRequest, { store, records }: ParsedWrite, { writeNumber }: Receipt): void {
     const taken = store ? 'stored' : 'unstored'
-    tell(request, writeNumber === 0 ? 'repeated' : taken, records.length)
+    count(request, writeNumber === 0 ? 'repeated' : taken, records.length)
   }
 
   function failed(
@@ -199,7 +199,7 @@ export function createIngest(parts: IngestParts): Ingest {
   async function dryRun(request: WriteRequest, parsed: ParsedWrite): Promise<WriteAnswer> {
     const { id } = parsed
     const first = id === undefined ? undefined : await records.answerOf(request.thingId, id, clock.now())
-    tell(request, first ? 'repeated' : 'dry_run', parsed.records.length)
+    count(request, first ? 'repeated' : 'dry_run', parsed.records.length)
     return first ?? answerTo(parsed)
   }
 
@@ -214,15 +214,15 @@ export function createIngest(parts: IngestParts): Ingest {
     const answered = writeId === undefined ? undefined : records.answerOf(thingId, writeId, receivedAt)
     const first = await refusals.note({ thingId, door, error, body, writeId }, receivedAt, answered)
     if (!first) throw error
-    tell(request, 'repeated', 0)
+    count(request, 'repeated', 0)
     return first
   }
 
-  function tell(request: WriteRequest, outcome: WriteOutcome, records: number): void {
+  function count(request: WriteRequest, outcome: WriteOutcome, records: number): void {
     observer?.wrote(doorOf(request), outcome, records)
   }
 
-  function tellRefused(request: WriteRequest, error: unknown): void {
+  function reportRefused(request: WriteRequest, error: unknown): void {
     if (!(error instanceof ThingwireError)) return
     if (error.reason === 'too_many_waiting') limits.count(error.reason)
     observer?.refusedWrite(doorOf(request), error.reason)

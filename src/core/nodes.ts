@@ -37,9 +37,9 @@ export interface Nodes {
    */
   listen(listener: (message: Buffer) => void, onMissed: () => void): Promise<() => void>
   /**
-   * Calls `listener` when commits were missed that are not told any more: the node was cut off for longer than the log
-   * goes back, or the store has lost what it had told. It is called before the next commit is told; it must not throw.
-   * Listeners of `onDocuments` are told undefined, too. Returns how to stop.
+   * Calls `listener` when commits were missed that will not be delivered: the node was cut off for longer than the log
+   * goes back, or the store has lost what it had delivered. It is called before the next commit is delivered; it must not throw.
+   * Listeners of `onDocuments` get undefined, too. Returns how to stop.
    */
   onGap(listener: () => void): () => void
   /** How far the commit log goes back now. */

@@ -4,14 +4,14 @@ import type { Reason } from '../errors.ts'
 export type WriteDoor = 'http' | 'mqtt' | 'will' | 'host'
 
 /**
- * What became of a write that was acknowledged: `stored`; `unstored`, told to subscribers alone (`store=false`);
- * `repeated`, without effect since its write id was known; `dry_run`, neither kept nor told.
+ * What became of a write that was acknowledged: `stored`; `unstored`, delivered to subscribers alone (`store=false`);
+ * `repeated`, without effect since its write id was known; `dry_run`, neither kept nor delivered.
  */
 export type WriteOutcome = 'stored' | 'unstored' | 'repeated' | 'dry_run'
 
 /**
- * Told of what happens, by whoever does it, so that it can be counted. Most of it is on the way of every write: a call must
- * cost far less than a microsecond, and must not throw. Nothing that is told names a thing or a credential.
+ * Called with what happens, by whoever does it, so that it can be counted. Most of it is on the way of every write: a call must
+ * cost far less than a microsecond, and must not throw. No argument names a thing or a credential.
  */
 export interface Observer {
   /** A write is taken. @param records in it, less those that were refused of a `partial` one */

@@ -22,7 +22,7 @@ export interface Append {
   readonly thingId: string
   /** In the order of the write. None where only states are put. */
   readonly records: readonly NewRecord[]
-  /** False: the records are numbered and told to listeners, also those that are stored already, and not kept (contract §3). */
+  /** False: the records are numbered and delivered to listeners, also those that are stored already, and not kept (contract §3). */
   readonly store: boolean
   /** Write id, 1..64 printable ASCII: a later write of the thing that carries it has no effect. */
   readonly id?: string | undefined
@@ -37,7 +37,7 @@ export interface Append {
    */
   readonly maximumResources?: number
   /**
-   * New states of resources of the thing, kept with the records; `store: false` only tells them. Only magic resources
+   * New states of resources of the thing, kept with the records; `store: false` only delivers them. Only magic resources
    * have a state: what is latest of any other resource is its newest record.
    */
   readonly states?: readonly Latest[]
@@ -70,7 +70,7 @@ export interface Receipt {
   readonly answer: WriteAnswer
 }
 
-/** A committed write, told to listeners in commit order. */
+/** A committed write, delivered to listeners in commit order. */
 export interface Commit {
   readonly thingId: string
   readonly writeNumber: number
@@ -207,20 +207,20 @@ export interface RecordStore {
   /** Sees everything that was appended before the call. */
   snapshot(): Promise<Snapshot>
   /**
-   * Resolves when listeners were told of everything that was committed before the call, by whichever node, and of everything
+   * Resolves when everything that was committed before the call, by whichever node, was delivered, and everything
    * that was appended here before it.
    *
-   * @returns the number of the newest write that listeners were told, 0 if there is none
+   * @returns the number of the newest write that was delivered, 0 if there is none
    */
   catchUp(): Promise<number>
   /**
    * Removes what was stored before the call; returns how many records that were. Where the newest record of an ordinary
-   * resource went, the new latest is told to listeners (`Commit.latest`) before this resolves.
+   * resource went, the new latest is delivered to listeners (`Commit.latest`) before this resolves.
    */
   remove(thingId: string, key: string, range: TimeRange): Promise<number>
   /**
    * Removes a piece of what a resource holds from before the datetime `before` (milliseconds), oldest first; never its newest
-   * record, so that what is latest stays and nobody is told. Of what is appended meanwhile some may go, too. Small enough to
+   * record, so that what is latest stays and nothing is delivered. Of what is appended meanwhile some may go, too. Small enough to
    * hold up no write; a crash may bring some of it back.
    *
    * @param from `next` of the piece before
@@ -239,7 +239,7 @@ export interface RecordStore {
    * put together, after every snapshot that was asked for before the write. Default: none. Only what is stored is kept.
    */
   logWhen(isWanted: (write: Pick<Commit, 'thingId' | 'records' | 'broadcast'>) => boolean): void
-  /** Commits of the log by write number, as they were told to listeners. */
+  /** Commits of the log by write number, as they were delivered to listeners. */
   readLog(query: LogQuery): Promise<readonly Commit[]>
   /**
    * Removes these commits from the log, in a store that is shared only those up to `Nodes.logBounds().trimmableTo`.

@@ -26,7 +26,7 @@ export function createHostListeners(
         for (const record of records) {
           // It may have stopped itself at the record before.
           if (isStopped) return
-          tell(listener, thingId, record, onDefect)
+          deliver(listener, thingId, record, onDefect)
         }
       },
     }
@@ -38,7 +38,7 @@ export function createHostListeners(
   }
 }
 
-function tell(
+function deliver(
   listener: ReadingListener,
   thingId: string,
   record: AcceptedRecord,

@@ -128,7 +128,7 @@ export class Connection {
       this.#client.subscribe([errors, limits, date], { qos: 0 }, error => {
         const held = (why: string) => reject(new ThingHeld(`it is no Thingwire: ${why}`))
         if (isRefusedFilter(error)) held('it refuses the topics of a thing')
-        else if (!error) timer = setTimeout(held, answerTimeout, 'it does not tell its date')
+        else if (!error) timer = setTimeout(held, answerTimeout, 'it does not give its date')
       })
     })
     await greeted.finally(() => clearTimeout(timer))
@@ -230,7 +230,7 @@ function connected(client: MqttClient, { redactor }: Target): Promise<void> {
   return new Promise((resolve, reject) => {
     client.once('connect', () => resolve())
     client.on('error', (error: Error & { code?: unknown }) => {
-      // CONNACK 4 and 5; 3 says that it cannot tell now.
+      // CONNACK 4 and 5; 3 says that it does not know now.
       if (error.code === 4 || error.code === 5) reject(new ThingHeld('it refuses the token'))
       else if (isOfParser(error)) reject(new NoMqttServer(`${noMqtt}: is it the MQTT port?`))
       else reject(new LinkDown(faultText(error, redactor), { cause: error }))

@@ -39,7 +39,7 @@ export class Feeds {
   #cut: number
   #wake = () => {}
 
-  /** @param position as it was kept @param cut nothing up to there is forwarded @param newest as `told` is called with */
+  /** @param position as it was kept @param cut nothing up to there is forwarded @param newest as `delivered` is called with */
   constructor(parts: FeedsParts, { after, apart }: FeedsPosition, cut: number, newest: number) {
     this.#parts = parts
     this.#cut = cut
@@ -59,7 +59,7 @@ export class Feeds {
   }
 
   /** There are commits up to this write number. */
-  told(writeNumber: number): void {
+  delivered(writeNumber: number): void {
     this.#newest = writeNumber
     this.#wake()
   }

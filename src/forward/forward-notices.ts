@@ -8,16 +8,16 @@ export interface ForwardLog {
   error(fields: object, message: string): void
 }
 
-/** What may come again and again is told once in this time, milliseconds. */
-const tellEvery = 60_000
+/** What may come again and again is logged once in this time, milliseconds. */
+const logEvery = 60_000
 /** Fewer records are no backlog. */
 const backlog = 1_000
 
-/** What the operator is told of forwarding. */
+/** Notices of forwarding for the operator. */
 export class ForwardNotices {
   readonly #log: ForwardLog
-  /** By what it was, when it was told last, by the monotonic clock. */
-  readonly #toldAt = new Map<string, number>()
+  /** By kind of notice, when it was last logged, by the monotonic clock. */
+  readonly #loggedAt = new Map<string, number>()
 
   constructor(log: ForwardLog) {
     this.#log = log
@@ -84,9 +84,9 @@ export class ForwardNotices {
 
   #isDue(what: string): boolean {
     const now = performance.now()
-    const toldAt = this.#toldAt.get(what)
-    if (toldAt !== undefined && now - toldAt < tellEvery) return false
-    this.#toldAt.set(what, now)
+    const loggedAt = this.#loggedAt.get(what)
+    if (loggedAt !== undefined && now - loggedAt < logEvery) return false
+    this.#loggedAt.set(what, now)
     return true
   }
 }

@@ -221,7 +221,7 @@ export class Forwarder implements LogReader, ForwardReporter {
       this.#noteBehind(commit)
       this.#keepWithinLimit()
     }
-    this.#feeds.told(writeNumber)
+    this.#feeds.delivered(writeNumber)
   }
 
   /** Of a thing that is held back, its records are not read: the oldest of them is to be known all the same. */

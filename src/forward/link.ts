@@ -32,7 +32,7 @@ export class Link {
   /** Why it was not reached; undefined: it was, or nobody has tried. */
   problem: string | undefined
 
-  /** @param onChange told when it can no longer be reached, and why, and when it is reached again */
+  /** @param onChange called when it can no longer be reached, and why, and when it is reached again */
   constructor(target: Target, onChange: (problem?: string) => void) {
     this.#target = target
     this.#onChange = onChange
@@ -100,7 +100,7 @@ export class Link {
     this.#wake()
   }
 
-  /** Closes all. Whoever waits with a `stop` that is aborted is told so. */
+  /** Closes all. A wait whose `stop` is aborted rejects. */
   close(): void {
     for (const user of this.#connections.keys()) this.release(user)
     this.#wake()
@@ -153,7 +153,7 @@ export class Link {
   }
 
   #failed(problem: string): void {
-    // Of those that one outage has hit, the first tells of it.
+    // Of those that one outage has hit, the first reports it.
     if (performance.now() < this.#retryAt) return
     const delay = Math.min(longestDelay, firstDelay * 2 ** this.#failures++)
     // Those whom one outage has hit do not all come at once when it ends.

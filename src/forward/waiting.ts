@@ -46,7 +46,7 @@ export class Waiting {
    * Counts what waited at the start.
    *
    * @param read gives the commits behind a write number, up to another one; none: there are no more
-   * @param onCounted told of each that waits
+   * @param onCounted called with each that waits
    */
   async count(
     read: (after: number, upTo: number) => Promise<readonly Commit[]>,

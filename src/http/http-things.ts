@@ -29,7 +29,7 @@ export interface HttpThings {
   readonly clock: ReceiptClock
   /** What hands records on to a central server, if anything does. */
   readonly forward?: ForwardReporter | undefined
-  /** Told of each write that is answered. */
+  /** Called with each write that is answered. */
   readonly observer?: Observer | undefined
   /** A consistent copy of the store. @throws ThingwireError not_found if the store cannot give one */
   backup(): AsyncIterable<Uint8Array>

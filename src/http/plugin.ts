@@ -280,7 +280,7 @@ function isGiven(credential: CredentialKind, request: FastifyRequest): boolean {
   return credentialOf(request) !== undefined || (credential === 'stream' && new Query(request).has('session'))
 }
 
-/** The routes of a scope, to tell a wrong method on a known path (405) from an unknown path (404). */
+/** The routes of a scope, to distinguish a wrong method on a known path (405) from an unknown path (404). */
 export class KnownPaths {
   readonly #methods = new Map<string, Set<string>>()
 

@@ -13,7 +13,7 @@ const nothing = Buffer.alloc(0)
  */
 export class LiveWrite {
   readonly commit: Commit
-  /** When the store told it, by the monotonic clock; undefined: it is told again, later. */
+  /** When the store delivered it, by the monotonic clock; undefined: it is sent again, later. */
   readonly committedAt: number | undefined
   /** Of the message of the whole write: in front of it are those of single resources. */
   readonly wholePlace: number
@@ -26,7 +26,7 @@ export class LiveWrite {
     this.commit = commit
     this.committedAt = committedAt
     const { records, latest } = commit
-    // Of a magic record the new state is told, once it is there: by a commit of its own.
+    // The new state of a magic record is delivered by a commit of its own.
     this.#ordinary = records.some(isMagic) ? records.filter(record => !isMagic(record)) : records
     this.wholePlace = this.#ordinary.length + latest.length
     this.#payloads = new Array<Buffer | undefined>(this.wholePlace)

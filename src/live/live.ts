@@ -37,20 +37,20 @@ export class Live {
     this.#observer = observer
     this.#isShared = parts.isShared
     this.#keptWriteNumber = writeNumber
-    const tellMissed = () => {
+    const deliverMissed = () => {
       for (const subscriber of this.#subscribers.all) subscriber.missed?.()
     }
     const handOn = (commit: Commit, takenAt: number) => this.#handOn(commit, takenAt)
-    this.#sequencer = new Sequencer(writeNumber, handOn, tellMissed)
+    this.#sequencer = new Sequencer(writeNumber, handOn, deliverMissed)
     this.log = new LogKeeper(parts)
     records.logWhen(write => this.log.isWanted(write))
     this.#stopListening = [
       records.onCommit(commit => this.#sequencer.take(commit)),
-      nodes.onGap(() => this.#sequencer.atEnd(tellMissed)),
+      nodes.onGap(() => this.#sequencer.atEnd(deliverMissed)),
     ]
   }
 
-  /** Number of the newest write that subscribers have. It may be given again after a crash: not to be told to a client. */
+  /** Number of the newest write that subscribers have. It may be given again after a crash: never sent to a client. */
   get writeNumber(): number {
     return this.#sequencer.writeNumber
   }
@@ -112,8 +112,8 @@ export class Live {
     if (committedAt !== undefined) this.#observer?.fannedOut((performance.now() - committedAt) / 1_000)
   }
 
-  /** Tells everyone who is subscribed to the thing of a refused write. @param payload JSON text */
-  tellRefused(thingId: string, payload: Buffer): void {
+  /** Sends a refused write to everyone who is subscribed to the thing. @param payload JSON text */
+  sendRefused(thingId: string, payload: Buffer): void {
     this.#subscribers.each(thingId, subscriber => subscriber.deliverRefused?.(thingId, payload))
   }
 

@@ -17,7 +17,7 @@ interface OutboxParts<Item> {
   readonly joined: number
   /** How long the sink may take nothing of what it was given, milliseconds. */
   readonly drainTimeout: number
-  /** Told of each write to the sink: of the first of its items, which has waited longest. */
+  /** Called with each write to the sink: of the first of its items, which has waited longest. */
   readonly onSent?: (first: Item) => void
   /** The subscriber does not read, or not fast enough: it is to be disconnected. Called once at most. */
   readonly onStuck: (why: string) => void

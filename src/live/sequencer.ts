@@ -8,15 +8,15 @@ const slice = 5
  * become less, even if more comes in.
  */
 const longestSlice = 15
-/** How many commits of which nobody is told are handed on before the clock is asked: it takes longer than one of them. */
-const untoldAtOnce = 64
+/** Commits without a subscriber that are handed on before the clock is read: reading it takes longer than one of them. */
+const unsentAtOnce = 64
 /** Most bytes of this node's commits that may wait (contract §9); writes go on when half of them are handed on. */
 const maximumWaiting = 64 * 1024 * 1024
 /** Most bytes of other nodes' commits that may wait: their writes do not wait for this node. */
 const maximumWaitingElsewhere = 256 * 1024 * 1024
 
 /**
- * Hands commits on in commit order, later than the store tells them: an ack must not wait for the subscribers of the
+ * Hands commits on in commit order, later than the store delivers them: an ack must not wait for the subscribers of the
  * write, nor the event loop for all subscribers of a large group of writes.
  */
 export class Sequencer {
@@ -40,7 +40,7 @@ export class Sequencer {
 
   /**
    * @param writeNumber number of the newest write before the first that is to be handed on
-   * @param handOn called with when the store told the commit, by the monotonic clock; returns whether anybody was told
+   * @param handOn called with the time at which the store delivered the commit, by the monotonic clock; returns whether anybody subscribes
    * @param onDropped called in place of commits that are not handed on, since too much of other nodes waits
    */
   constructor(
@@ -156,7 +156,7 @@ export class Sequencer {
   #run(): void {
     this.#isStamped = false
     const begin = performance.now()
-    let untold = 0
+    let unsent = 0
     while (this.#next < this.#queue.length && !this.#isStopped) {
       const entry = this.#queue[this.#next++] as Commit | Mark
       this.#writeNumber = Math.max(this.#writeNumber, entry.writeNumber)
@@ -164,8 +164,8 @@ export class Sequencer {
         entry.reached()
       } else {
         this.#weigh(entry, -1)
-        const isTold = this.#handOn(entry, this.#takenAt)
-        if (!isTold && ++untold % untoldAtOnce !== 0) continue
+        const isSent = this.#handOn(entry, this.#takenAt)
+        if (!isSent && ++unsent % unsentAtOnce !== 0) continue
       }
       const elapsed = performance.now() - begin
       const isBehind = this.#queue.length - this.#next > this.#left / 2

@@ -15,7 +15,7 @@ export interface SinkWatchParts {
   readonly onStuck: (why: string) => void
 }
 
-/** Looks at a sink that has not taken everything, until it has, and tells of one that takes nothing. */
+/** Looks at a sink that has not taken everything, until it has, and reports one that takes nothing. */
 export class SinkWatch {
   readonly #parts: SinkWatchParts
   #look: NodeJS.Timeout | undefined

@@ -4,7 +4,7 @@ import type { LiveWrite } from './live-write.ts'
 export interface Subscriber {
   /** Called once for each write of a thing that it is subscribed to, in commit order. */
   deliver(write: LiveWrite): void
-  /** Called for each refused write that is told. @param payload JSON text */
+  /** Called for each refused write that is sent. @param payload JSON text */
   deliverRefused?(thingId: string, payload: Buffer): void
   /** Called in place of writes, of whatever things, that are not delivered: this node has missed them. */
   missed?(): void
@@ -44,11 +44,11 @@ export class Subscribers {
     if (ofThing.size === 0) this.#byThing.delete(thingId)
   }
 
-  /** Calls `tell` once for everyone who is subscribed to the thing. */
-  each(thingId: string, tell: (subscriber: Subscriber) => void): void {
+  /** Calls `visit` once for everyone who is subscribed to the thing. */
+  each(thingId: string, visit: (subscriber: Subscriber) => void): void {
     const ofThing = this.#byThing.get(thingId)
-    for (const subscriber of ofThing ?? []) tell(subscriber)
-    for (const subscriber of this.#ofEveryThing) if (!ofThing?.has(subscriber)) tell(subscriber)
+    for (const subscriber of ofThing ?? []) visit(subscriber)
+    for (const subscriber of this.#ofEveryThing) if (!ofThing?.has(subscriber)) visit(subscriber)
   }
 
   /** Everyone, once. */

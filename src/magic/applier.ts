@@ -21,7 +21,7 @@ const commitsPerMark = 10_000
 
 /**
  * Applies magic records for as long as this node leads the task: what the marks say is not applied yet from the commit log,
- * then what is told. Of another node's removals it is told by their documents.
+ * then the commits that are delivered. Removals of another node show in their documents.
  */
 export class Applier {
   readonly #parts: ApplierParts
@@ -31,7 +31,7 @@ export class Applier {
   /** Number of the newest write that the queue has seen. */
   #seen = 0
   #sinceMark = 0
-  /** What is told, and asked for, while the log is read. */
+  /** Commits that are delivered, and requests, while the log is read. */
   #held: (Commit | (() => void))[] | undefined = []
   /** Number of the first write that is held. */
   #firstHeld = Number.POSITIVE_INFINITY
@@ -108,7 +108,7 @@ export class Applier {
     )
   }
 
-  /** Resolves when everything that was told before the call is applied: never, if it ends before. */
+  /** Resolves when every commit that was delivered before the call is applied: never, if it ends before. */
   async whenApplied(): Promise<void> {
     await this.#upToDate
     await this.#queue.whenApplied(this.#seen)
@@ -118,7 +118,7 @@ export class Applier {
   async #takeUp(): Promise<void> {
     this.#loaded = await this.#marks.load()
     this.#seen = this.#loaded.through
-    // Before the log, and then behind what was told so far: what was acknowledged before it was asked for is in one of them.
+    // Before the log, and then behind what was delivered so far: every write acknowledged before the request is in one of the two.
     const requests = await listRemovalRequests(this.#parts.documents)
     await this.#parts.records.catchUp()
     for (const request of requests) this.removeAsAsked(request)
@@ -127,7 +127,7 @@ export class Applier {
       const commits = await this.#parts.records.readLog({ ...part, limit: logPage })
       if (this.#end.signal.aborted) return
       for (const commit of commits) {
-        // The rest is taken as it is told: what is not kept is in no log.
+        // The rest is taken as it is delivered: what is not kept is in no log.
         if (commit.writeNumber < this.#firstHeld) this.#take(commit)
       }
       if (commits.length === 0) break

@@ -72,11 +72,11 @@ export class ApplyQueue {
     return { length: this.#open.size, oldest }
   }
 
-  /** To be called of each commit when it is told. */
+  /** To be called with each commit as it is delivered. */
   hear(commit: Commit): void {
     const unsure = this.#lanes.get(commit.thingId)?.unsure
     // Nobody else puts states.
-    if (unsure && commit.latest.some(({ key }) => isMagicKey(key))) unsure.isTold = true
+    if (unsure && commit.latest.some(({ key }) => isMagicKey(key))) unsure.isDelivered = true
   }
 
   /** To be called in write order. @param mark how far the thing was applied before */
@@ -191,16 +191,16 @@ export class ApplyQueue {
     const { states } = draft
     const marking = mark && this.#parts.marks.documents(thingId, mark, this.appliedThrough)
     const documents = marking && { ...step.documents, ...marking }
-    lane.unsure = { step, isTold: false }
+    lane.unsure = { step, isDelivered: false }
     const put = { thingId, records: [], states, store, broadcast, answer: {}, lock: this.#parts.lock }
     await this.#parts.records.append(documents ? { ...put, documents } : put)
     lane.unsure = undefined
   }
 
-  /** What is kept of an append that failed is told by then. */
+  /** If an append that failed was kept all the same, it is delivered by then. */
   async #lookUp(lane: Lane, unsure: Appended): Promise<void> {
     await this.#parts.records.catchUp()
-    if (unsure.isTold) this.#finish(lane, unsure.step)
+    if (unsure.isDelivered) this.#finish(lane, unsure.step)
     lane.unsure = undefined
   }
 

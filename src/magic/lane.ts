@@ -45,7 +45,7 @@ export interface Lane {
 export interface Appended {
   readonly step: Step
   /** So it was kept. */
-  isTold: boolean
+  isDelivered: boolean
 }
 
 /** A record of an acknowledged write that was kept as history, but not applied. */

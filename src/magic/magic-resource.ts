@@ -2,7 +2,7 @@ import type { MagicHistory, MagicRecord } from '../core/ports.ts'
 import type { Geo } from '../core/record/geo.ts'
 import type { Problem } from '../core/record/problem.ts'
 
-/** The state of a magic resource: what REST and the retained view give, and what is told live when it changes. */
+/** The state of a magic resource: what REST and the retained view give, and the live message when it changes. */
 export interface MagicState {
   /** Any JSON that a value may be (contract §2). Shared: to be replaced, never changed in place. */
   readonly value: unknown

@@ -24,7 +24,7 @@ export interface RetainedStateParts extends Omit<ApplierParts, 'retryDelay' | 'o
  * announces it. Of several nodes one applies them, all read.
  *
  * ```
- *  store ── onCommit ──► queue: a lane for each thing ──► append {states, mark}: kept as one, told like a record
+ *  store ── onCommit ──► queue: a lane for each thing ──► append {states, mark}: kept as one, delivered like a record
  *    └── commit log, ──►
  *        at the start
  * ```
@@ -119,7 +119,7 @@ export class RetainedState {
     await this.#requests.ask(thingId, key, request => this.#applier?.removeAsAsked(request))
   }
 
-  /** Resolves when everything that was told before the call is applied: never, where another node applies it. */
+  /** Resolves when every commit that was delivered before the call is applied: never, where another node applies it. */
   async whenApplied(): Promise<void> {
     await (this.#applier?.whenApplied() ?? new Promise(() => {}))
   }

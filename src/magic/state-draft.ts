@@ -71,7 +71,7 @@ export class StateDraft {
     if (left) await this.apply(left)
     const { state } = await this.#stateOf(key)
     if (!state) this.states.push({ key, record: undefined })
-    // Nobody is told of what has not changed.
+    // A state that has not changed is not delivered.
     else if (isDeepStrictEqual(state, before.state)) this.states.pop()
   }
 

@@ -21,14 +21,14 @@ export interface AttachOptions {
   readonly addressOf?: (client: Client) => string
   /** Whether new connections are to be refused (CONNACK 3). */
   readonly isDraining?: () => boolean
-  /** Told of errors that are nobody's mistake but the program's. Default: nobody is told. */
+  /** Called with errors that are nobody's mistake but the program's. Default: nobody. */
   readonly onDefect?: (error: unknown) => void
-  /** Told once an outage that the store is away, and what connections leave has to wait for it. Default: nobody is told. */
+  /** Called once an outage that the store is away, and what connections leave has to wait for it. Default: nobody. */
   readonly onOutage?: (error: unknown) => void
   /**
-   * Told of what a client of several things, or the admin, published or subscribed to where it may not (`not_a_write_topic`,
-   * `subscription_refused`): it is on no thing's list. The message of the error names the topic, free of secrets. Default: nobody
-   * is told.
+   * Called with what a client of several things, or the admin, published or subscribed to where it may not (`not_a_write_topic`,
+   * `subscription_refused`): it is on no thing's list. The message of the error names the topic, free of secrets. Default:
+   * nobody.
    */
   readonly onElsewhere?: (client: Client, error: ThingwireError) => void
 }
@@ -46,12 +46,12 @@ export const attachRules = {
   onElsewhere: ifGiven(aFunction()),
 } as const satisfies Record<keyof AttachOptions, unknown>
 
-/** What the door is told by whoever attaches it. */
+/** Options of the door. */
 export interface DoorOptions extends Required<AttachOptions> {
   /** Of topics beside those of things; undefined: there are none, or they are the host's. */
   readonly relay: Relay | undefined
-  /** Told of a client that was silent for one and a half keep-alives, before it is closed. */
+  /** Called with a client that was silent for one and a half keep-alives, before it is closed. */
   readonly onSilent: (client: Client) => void
-  /** Told of a CONNACK that the broker knows nothing of. */
+  /** Called with a CONNACK that the broker knows nothing of. */
   readonly onRefused: (client: Client, returnCode: number) => void
 }

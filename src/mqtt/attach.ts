@@ -49,7 +49,7 @@ export function attachThings(
     onDefect: options.onDefect ?? (() => {}),
     onOutage: options.onOutage ?? (() => {}),
     onElsewhere: options.onElsewhere ?? (() => {}),
-    // What the broker would tell, had it seen it.
+    // The event that the broker would have emitted.
     onSilent: client => void broker.emit('keepaliveTimeout', client),
     onRefused: (client, returnCode) =>
       void broker.emit('connackSent', { cmd: 'connack', sessionPresent: false, returnCode }, client),

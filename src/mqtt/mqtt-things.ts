@@ -30,7 +30,7 @@ export interface MqttThings {
    * @throws ThingwireError of the store
    */
   believedTime(): Promise<number>
-  /** Told of acknowledgements, and of messages that are not delivered. */
+  /** Called with acknowledgements, and of messages that are not delivered. */
   readonly observer?: Observer | undefined
   /** Whether a write could be taken now. */
   isReady(): boolean

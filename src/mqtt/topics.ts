@@ -45,12 +45,12 @@ export function wholeTopic(ref: string): string {
   return `v2/things/${ref}`
 }
 
-/** Where refused writes are told. */
+/** Topic of refused writes. */
 export function errorsTopic(ref: string): string {
   return `things/${ref}/errors`
 }
 
-/** Where who subscribes is told the time, once. */
+/** Topic that gives a subscriber the time, once. */
 export function dateTopic(ref: string): string {
   return `things/${ref}/date`
 }

@@ -36,7 +36,7 @@ export interface RetentionParts {
   readonly keepEvery?: number
   /** None: everything is kept. */
   readonly rules: readonly RetentionRule[]
-  /** Told of what is no error of the store. */
+  /** Called with what is no error of the store. */
   readonly onDefect: (error: unknown) => void
 }
 

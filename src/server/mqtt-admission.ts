@@ -76,7 +76,7 @@ export function readProxyHeader(socket: Socket, timeout: number): Promise<string
     }
     const fail = (error: Error) => {
       stop()
-      // An error that comes now is told to nobody else.
+      // Nothing else listens for an error that comes now.
       socket.on('error', () => {})
       socket.destroy()
       reject(error)

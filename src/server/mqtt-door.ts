@@ -181,7 +181,7 @@ interface Peer {
   readonly connectionId: string
 }
 
-/** Tells the log without client id, topic, payload or credential: devices put secrets there. */
+/** Logs without client id, topic, payload or credential: devices put secrets there. */
 function watchConnections(
   broker: Aedes,
   observations: Observations,

@@ -13,7 +13,7 @@ import { createServer, type Server } from './server.ts'
  */
 export async function runServer(options: ServerOptions): Promise<void> {
   const log = createLogger(options.logLevel, { adminKey: options.adminKey })
-  process.once('exit', () => log.tellHeldBack())
+  process.once('exit', () => log.reportHeldBack())
   process.on('uncaughtException', error => {
     log.fatal({ err: error }, 'uncaught exception')
     process.exit(1)
@@ -25,13 +25,13 @@ export async function runServer(options: ServerOptions): Promise<void> {
   })
   stopOnSignal(starting, options.shutdownTimeout, log)
   const server = await starting
-  tellAdminKey(server.adminKey)
-  tellPlaces(server)
-  if (process.stdout.isTTY) await tellSignInLink(server)
+  printAdminKey(server.adminKey)
+  printPlaces(server)
+  if (process.stdout.isTTY) await printSignInLink(server)
 }
 
 /** For a day, on a terminal alone: anything else may be a log that others read (contract 10.2). */
-async function tellSignInLink({ url, adminKey }: Server): Promise<void> {
+async function printSignInLink({ url, adminKey }: Server): Promise<void> {
   const response = await fetch(`${onThisMachine(url)}/v2/admin/sessions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${adminKey.key}` },
@@ -42,7 +42,7 @@ async function tellSignInLink({ url, adminKey }: Server): Promise<void> {
   console.log(`Open this link to see your readings: ${signInLink(urlForBrowsers(url), sessionToken)}`)
 }
 
-function tellPlaces(server: Server): void {
+function printPlaces(server: Server): void {
   const { url, mqttUrl, webSocketUrl, lenientUrl, httpsUrl, mqttsUrl, secureWebSocketUrl } = server
   if (lenientUrl !== undefined) console.log(`HTTP for devices without CRLF at ${onThisMachine(lenientUrl)}`)
   const secure = [httpsUrl, mqttsUrl, secureWebSocketUrl].filter(each => each !== undefined)
@@ -73,7 +73,7 @@ function stopOnSignal(starting: Promise<Server>, shutdownTimeout: number, log: L
   process.on('SIGINT', stop)
 }
 
-function tellAdminKey({ key, created, file }: Server['adminKey']): void {
+function printAdminKey({ key, created, file }: Server['adminKey']): void {
   if (!created) return
   console.log(`A new admin key is in ${file}`)
   // Anything but a terminal may be a log that others read.

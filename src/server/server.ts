@@ -49,7 +49,7 @@ export interface ServerParts {
   /** Default: a log of its own at `logLevel`. */
   readonly log?: Logger
   /**
-   * Told, once, if the data directory went away under the server: it acknowledges nothing any more, and is to be ended. Default:
+   * Called once, if the data directory went away under the server: it acknowledges nothing any more, and is to be ended. Default:
    * nobody; `/readyz` says 503.
    */
   readonly onStoreLost?: (error: Error) => void
@@ -94,7 +94,7 @@ async function startServer(
   const observations = new Observations()
   const forward = await forwardingOf(options, log)
   const keeping = await chooseStore(options, log, observations, error => {
-    void tellStoreLost(options.dataDir, log, error).then(() => onStoreLost?.(error))
+    void logStoreLost(options.dataDir, log, error).then(() => onStoreLost?.(error))
   })
   const things = await openService(options, keeping, log, observations, forward)
   things.clock.onSteppedBack(step => warnOfStep(step, log))
@@ -182,7 +182,7 @@ async function warnOfUnknownThings({ forward, registry }: ThingsParts, log: Logg
 }
 
 /** Never rejects. */
-async function tellStoreLost(dataDir: string, log: Logger, error: Error): Promise<void> {
+async function logStoreLost(dataDir: string, log: Logger, error: Error): Promise<void> {
   log.fatal(
     `${error.message}. Nothing is acknowledged any more. Bring the data directory back (mount, move), then start the server again; or restore a backup`,
   )

@@ -3,7 +3,7 @@ import type { AccessSessionRegistry, ThingRegistry } from '../access/access.ts'
 import { isOutage } from '../core/outage.ts'
 import { servedGrants, type TopicGrant } from '../core/topics/topic-grant.ts'
 
-const filtersTold = 5
+const filtersShown = 5
 
 interface Registries {
   readonly registry: Pick<ThingRegistry, 'list'>
@@ -44,10 +44,10 @@ export async function warnOfUnservedTopics(
     }))
       others += note(session)
     if (filters.size === 0) return
-    const told = [...filters].slice(0, filtersTold).join(', ') + (filters.size > filtersTold ? ', …' : '')
+    const shown = [...filters].slice(0, filtersShown).join(', ') + (filters.size > filtersShown ? ', …' : '')
     log.warn(
       { things, sessions: others },
-      `things or sessions were given topics that the option topics does not name, and may not use them: ${told}`,
+      `things or sessions were given topics that the option topics does not name, and may not use them: ${shown}`,
     )
   } catch (error) {
     if (!isOutage(error)) log.error({ err: error }, 'defect while looking for topics')

@@ -24,7 +24,7 @@ export function promised<Result>(
 }
 
 /**
- * A ticket that is resolved behind another step. A failure is told at once: what is handed in before that was heard, is to be
+ * A ticket that is resolved behind another step. A failure is reported at once: what is handed in before it is heard, is to be
  * given up before it is committed, and promises in between would take too long.
  */
 export function behind<Result>(

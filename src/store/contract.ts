@@ -47,13 +47,13 @@ import type { ReceiptClock } from '../core/time/clock.ts'
  * that is `durable` also the loss of power. When `append` or `put` rejects, nothing of it can be read, now or after a
  * restart, and its documents are as they were before. There is one exception: after `store_timeout`, or when the process
  * dies before the call could reject, the write may or may not be kept, as a whole. The caller has to send it again. If such
- * a write is committed, listeners are told of it in its place, and the log has it, like any other. In a store that is
+ * a write is committed, it is delivered to listeners in its place, and the log has it, like any other. In a store that is
  * `shared` it is committed before the rejection or never. A `transact` that the store failed may or may not be kept, as a
  * whole. After a crash the log may again have entries that `trimLog` had removed.
  *
  * **Write numbers.** The number of a commit that is `stored` is never given again. If nothing of a write is kept, its number
- * may be given again after a restart, until documents are put after it was told: a document can name the number of any
- * commit that was told. In a store that is `shared` no number is ever given again.
+ * may be given again after a restart, until documents are put after it was delivered: a document can name the number of any
+ * commit that was delivered. In a store that is `shared` no number is ever given again.
  *
  * **Idempotency.** A record with an explicit datetime is not stored again if it equals a stored record of its resource in
  * datetime, value and geo: the first record keeps its place. Two different records of one datetime are both kept. If
@@ -65,7 +65,7 @@ import type { ReceiptClock } from '../core/time/clock.ts'
  * and a state does not change them. States of a write with `store: false`, or of a write that repeats an id, change nothing.
  *
  * **Snapshots.** A snapshot is the store between two commits. It has everything that was appended before the call, and
- * nothing that was appended after it. Listeners were told of every commit up to its write number. `latest` gives each state, and the latest record (by datetime, write number and
+ * nothing that was appended after it. Every commit up to its write number was delivered. `latest` gives each state, and the latest record (by datetime, write number and
  * place) of each ordinary resource that has records: each resource once, in any order. Every call of it gives the same
  * content. A page has 1..500 of them. It ends with the record with which its values reach `maximumPageText`. A store
  * that is `shared` may show nothing of a thing that was removed since. `latest` rejects with `store_unavailable` once
@@ -73,7 +73,7 @@ import type { ReceiptClock } from '../core/time/clock.ts'
  * snapshots and does not wait for their readers. `catchUp` waits for what a snapshot would show, and reads nothing.
  *
  * **Commit log.** `logWhen` decides about the new content that a commit keeps: records, states, and the new latest record
- * that a removal tells. If it wants the commit, the log has it. Entries are in the order of the write numbers: once an entry
+ * that a removal delivers. If it wants the commit, the log has it. Entries are in the order of the write numbers: once an entry
  * can be read, no entry with a smaller number appears. The store asks `logWhen` only when it gives the write its number.
  * So if the answer changes before a call of `snapshot`, the new answer holds for every append after that call. The log
  * survives a restart; the function given to `logWhen` does not. A store that is `shared` logs all such commits, because
@@ -96,8 +96,8 @@ import type { ReceiptClock } from '../core/time/clock.ts'
  *
  * **Removing.** `remove` takes the records that were stored before the call. It leaves records that are appended while it
  * runs. If it takes the newest record of an ordinary resource, the removal is a commit with a write number of its own. The
- * store tells and logs it like other commits, with the record that is the latest at that write number. The removal and its
- * log entry are kept together or not at all. `removeThing` tells nothing, and also takes states and log entries. `removeOld`
+ * store delivers and logs it like other commits, with the record that is the latest at that write number. The removal and its
+ * log entry are kept together or not at all. `removeThing` delivers nothing, and also takes states and log entries. `removeOld`
  * leaves the newest record of a resource, whatever runs beside it: it never empties a resource, and never changes its
  * latest record.
  *
@@ -203,7 +203,7 @@ export interface DriverDocuments extends Omit<DocumentStore, 'put' | 'getInOrder
 /** Locks of a store that is `shared`: in the name of one that is lost, the driver itself refuses whatever takes a `Lock`. */
 export interface DriverLocks extends Pick<Locks, 'onLost'> {
   /**
-   * @param ticket resolved when listeners were told of everything in front of it; with undefined: another one has the lock
+   * @param ticket resolved when everything in front of it was delivered; with undefined: another one has the lock
    * @param from who may have it, besides nobody; absent: anybody
    */
   take(

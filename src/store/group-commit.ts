@@ -15,7 +15,7 @@ export interface Committer<Item, Result> {
    */
   commit(items: readonly Item[], begun: () => void): Promise<readonly (Result | Error)[]>
   /**
-   * Begins with the next group while one is being committed: told of its items in order. Never throws.
+   * Begins with the next group while one is being committed: called with its items in order. Never throws.
    *
    * @returns whether it can; if not, that item and those behind it are only prepared when they are committed
    */
@@ -47,7 +47,7 @@ export class GroupCommit<Item extends PendingCommit<Result>, Result> {
   /**
    * @param weigh size of an item, in whatever unit `maximumWeight` has; a group of one may be heavier
    * @param turn when the next group may be made: resolves then; undefined: now
-   * @param onCommitted told of each group that was committed: how many items it had, and how long that took
+   * @param onCommitted called with each group that was committed: how many items it had, and how long that took
    */
   constructor(
     committer: Committer<Item, Result>,
@@ -196,7 +196,7 @@ export class GroupCommit<Item extends PendingCommit<Result>, Result> {
         if (result instanceof Error) ticket.reject(result)
         else ticket.resolve(result as Result)
       } catch (defect) {
-        // Of whoever is told: the others are told all the same, and it does not go unseen.
+        // A listener's error: the others are called all the same, and it does not go unseen.
         queueMicrotask(() => {
           throw defect
         })

@@ -1,4 +1,4 @@
-/** Whom to tell of something. */
+/** Listeners to one kind of event. */
 export class Listeners<Listener> extends Set<Listener> {
   /** Adds one. Returns how to stop. */
   readonly listen = (listener: Listener): (() => void) => {

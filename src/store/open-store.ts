@@ -254,7 +254,7 @@ export class PendingAppends {
           limited.resolve(receipt)
           copies?.resolve(receipt)
         },
-        // At once, or what is handed in behind it would not be given up with it; and whoever is told may ask for this id.
+        // At once, or what is handed in behind it would not be given up with it; and whoever is notified may ask for this id.
         reject: error => {
           settled()
           limited.reject(error)

@@ -141,17 +141,18 @@ describe('thingwire doctor', () => {
   })
 
   it('notes for the operator that credentials were refused at the doors', async () => {
-    const { thingId } = await createThing(server)
-    expect(await diagnose([], 'y'.repeat(43))).toEqual(['MQTT credential', 'HTTP credential'])
-    const found = async () => (await notes([thingId])).find(({ check }) => check === 'credentials')
+    const own = await serverOfTest()
+    const found = async () =>
+      (await findings([], own.adminKey, own.url)).find(({ check }) => check === 'credentials')
+    expect(await diagnose([], 'y'.repeat(43), own.url)).toEqual(['MQTT credential', 'HTTP credential'])
     const { text, advice } = (await found()) ?? {}
     expect(text).toMatch(/over HTTP \(invalid_session\)/)
     expect(text).toMatch(/over MQTT \(CONNACK 4\)/)
     expect(text).not.toMatch(/CONNACK 5/)
     expect(advice).not.toMatch(/CONNACK/)
-    const { thingToken } = await createThing(server)
+    const { thingToken } = await createThing(own)
     const will = { topic: 'homeassistant/status', payload: 'x', qos: 1 } as const
-    await mqttOfTest({ url: server.mqttUrl, username: thingToken, will })
+    await mqttOfTest({ url: own.mqttUrl, username: thingToken, will })
     expect((await found())?.advice).toMatch(/CONNACK 5 is also a will/)
   })
 

@@ -13,7 +13,7 @@ const everywhere = 'errors.ts'
 const rooms = [...foldersOf('src'), 'things.ts']
 
 /** By name, the lines of each walk. */
-const walks = ['A PUBLISH', 'A PUBLISH on another topic', 'A POST', 'A live message'].map(
+const walks = ['A PUBLISH', 'A PUBLISH on another topic', 'A POST', 'A live message', 'A CONNECT'].map(
   name => [name, sectionOf(page, name).match(/^\d+\. .*$/gm) ?? []] as const,
 )
 
@@ -34,6 +34,7 @@ describe('docs/architecture.md', () => {
     ['publish', 'A PUBLISH'],
     ['post', 'A POST'],
     ['live', 'A live message'],
+    ['connect', 'A CONNECT'],
   ])('names files that a warm request runs: npm run walk -- %s', async (flow, name) => {
     const { stdout } = await execFile(process.execPath, ['--import', 'tsx', 'tools/walk/run.ts', flow])
     const ran = new Set(stdout.split('\n'))

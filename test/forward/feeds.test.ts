@@ -16,7 +16,7 @@ it('sends the record of one thing though others write all the time, so that ther
     const { writeNumber } = await records.append({
       ...{ thingId, records: [record], store: true, broadcast: true, answer: {} },
     })
-    feeds.told(writeNumber)
+    feeds.delivered(writeNumber)
   }
   let reads = 0
   const readLog = async (query: LogQuery) => {

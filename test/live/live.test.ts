@@ -127,14 +127,14 @@ describe.each(Object.keys(kinds) as (keyof typeof kinds)[])('on a store %s', kin
     }
   })
 
-  it('tellRefused() tells the subscribers of the thing, and of every thing', async () => {
+  it('sendRefused() sends to the subscribers of the thing, and of every thing', async () => {
     const { live } = await start(kind)
     const [ofA, ofB, ofEvery] = [new Listener(), new Listener(), new Listener()]
     live.subscribe('a', ofA)
     live.subscribe('b', ofB)
     live.subscribe(undefined, ofEvery)
     live.subscribe('a', { deliver: () => {} })
-    live.tellRefused('a', Buffer.from('{}'))
+    live.sendRefused('a', Buffer.from('{}'))
     expect([ofA.refused, ofB.refused, ofEvery.refused]).toEqual([['a {}'], [], ['a {}']])
   })
 

@@ -122,7 +122,7 @@ describe('RetainedState that starts', () => {
       duringStart: [settings({ a: 1 })],
       between: ({ nodes, records, documents }) => {
         const late: (() => void)[] = []
-        const tellLate = () => {
+        const reportLate = () => {
           for (const tell of late.splice(0)) tell()
         }
         const acknowledged = new Promise(resolve => records.onCommit(resolve))
@@ -134,11 +134,11 @@ describe('RetainedState that starts', () => {
               records.onCommit(commit => late.push(() => listener(commit))),
             // Another node's commits are told at the latest by then.
             catchUp: () => {
-              tellLate()
+              reportLate()
               return records.catchUp()
             },
             readLog: (part: Parameters<typeof records.readLog>[0]) => {
-              tellLate()
+              reportLate()
               return records.readLog(part)
             },
           },

@@ -19,6 +19,7 @@ const retired: Readonly<Record<string, RegExp>> = {
   authenticated: /\b#?proven\b|isProven|hasProven/,
   alias: /spellingOf|restoreSpellings/,
   'orphaned will': /leftWill|left-will|LeftWill/,
+  'notified, delivered, logged, reported': /\btold\b|\btold[A-Z]|[a-z]Told|\btell[A-Z]|[a-z]Tell[A-Z]/,
   'drain, withRetry, withHelp': /\bhurry\b|\bpatiently\b|\bteach\b|\b[Ll]esson/,
 }
 const files = execFileSync('git', ['ls-files', 'src', 'web/src'], { encoding: 'utf8' }).trim().split('\n')

@@ -36,7 +36,7 @@ export class EndedElsewhere {
     void this.#endMissing(watched)
   }
 
-  /** What is not found out yet is not told any more. */
+  /** Ends that are not found yet are not reported any more. */
   close(): void {
     this.#closing.abort()
   }
@@ -65,7 +65,7 @@ function sorted(names: readonly string[]): Ended {
  * The same documents; where a `transact` fails, and it is not known whether it was kept, `onUnknown` is called with the
  * names of what it would have put.
  */
-export function telling(
+export function announcing(
   documents: DocumentStore,
   onUnknown: (names: readonly string[]) => void,
 ): DocumentStore {

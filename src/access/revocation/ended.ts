@@ -22,7 +22,7 @@ export function endedWith(
   }
 }
 
-/** What whoever relies on credentials is told of it. */
+/** The event for whoever relies on credentials. */
 export function revocationOf({ tokens = [], sessions = [], things = [] }: Ended): Revocation {
   const principals = [
     ...sessions.map(sessionId => principalName({ kind: 'session', sessionId })),

@@ -35,7 +35,7 @@ export class SessionExpiry {
     ]
   }
 
-  /** From now on whoever relies on the session is told when it is over. */
+  /** From now on whoever relies on the session is notified when it ends. */
   watch(hash: string, { sessionId, expiresAt }: Session): void {
     this.#watched.set(hash, { sessionId, expiresAt })
   }
@@ -57,7 +57,7 @@ export class SessionExpiry {
       sessions.push({ sessionId, hash })
     }
     if (sessions.length === 0) return
-    // Who relies on them is told first: the store may be slow, or fail. What is left there then, the search finds.
+    // Whoever relies on them is notified first: the store may be slow, or fail. What is left there then, the search finds.
     this.#onEnd(endedWith(sessions))
     for (let start = 0; start < sessions.length; start += sessionsPerCommit) {
       const ids = sessions.slice(start, start + sessionsPerCommit).map(({ sessionId }) => sessionId)

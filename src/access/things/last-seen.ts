@@ -81,7 +81,7 @@ export class LastSeen {
       try {
         await this.#writePart(part)
       } catch {
-        // Kept in memory for the next time: a store that fails is told of by the writes it refuses.
+        // Kept in memory for the next time: the writes that a failing store refuses report it.
         return
       }
       for (const [thingId, { at, written }] of part) {

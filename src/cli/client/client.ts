@@ -168,7 +168,7 @@ export function networkFault(error: unknown): { readonly text: string; readonly 
 
 function unreachableText(url: string, cause: unknown): string {
   const { text, code } = networkFault(cause)
-  // OpenSSL tells it as a line of its source.
+  // OpenSSL gives it as a line of its source.
   if (code.startsWith('ERR_SSL_') || code === 'EPROTO') {
     return `the TLS handshake failed (${code}); is the URL ${url.replace(/^https/, 'http')}?`
   }

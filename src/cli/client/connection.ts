@@ -3,7 +3,7 @@ import { usageError } from '../exit.ts'
 import { ServerClient } from './client.ts'
 import { type Credential, type CredentialKind, findCredential } from './credential.ts'
 
-/** What every command that talks to a server is told. */
+/** Options of every command that talks to a server. */
 export interface ConnectionFlags {
   readonly url?: string
   readonly credentialFile?: string

@@ -24,7 +24,7 @@ export function addDoctor(program: Command): void {
   withHelp(
     withConnection(program, 'doctor', 'Find out why a device gets no readings through.')
       .argument('[thing]', "id or unique name; left out with a thing's own token")
-      .option('--mqtt-url <url>', 'MQTT address, such as mqtts://host:8883; default: the server tells it')
+      .option('--mqtt-url <url>', 'MQTT address, such as mqtts://host:8883; default: as the server says')
       .option('--json', 'one JSON document')
       .action(doctor),
     {
@@ -37,7 +37,7 @@ export function addDoctor(program: Command): void {
       ],
       notes: [
         'doctor checks the name, ports, TLS certificate, readiness and clock of the server, and tests the credential over HTTP and MQTT. It shows when the thing was last heard and which of its writes were refused, with advice for each fault. It finds records that lie in the future (of all things, if no thing is named), and names the command that removes them. Of a server that forwards it shows to the operator whether records get through. It writes nothing.',
-        'A note is not a fault. Notes tell of a missing thing name, of a session that may only read, of a refused write before the newest stored record, of topics that a thing was given and the server does not relay, and (to the operator) of credentials that the server refused since its start.',
+        'A note is not a fault. Notes report a missing thing name, of a session that may only read, of a refused write before the newest stored record, of topics that a thing was given and the server does not relay, and (to the operator) of credentials that the server refused since its start.',
       ],
       exit: '0 no fault; 1 faults, each with advice; 2 wrong command line',
     },
@@ -47,57 +47,57 @@ export function addDoctor(program: Command): void {
 async function doctor(named: string | undefined, flags: Flags): Promise<void> {
   const givenMqttUrl = flags.mqttUrl === undefined ? undefined : parseMqttUrl(flags.mqttUrl)
   const findings: Finding[] = []
-  const tell = async (found: readonly Finding[]) => {
+  const show = async (found: readonly Finding[]) => {
     findings.push(...found)
-    if (!flags.json) for (const finding of found) await show(finding)
+    if (!flags.json) for (const finding of found) await printFinding(finding)
   }
-  await examine(named, flags, givenMqttUrl, tell)
+  await examine(named, flags, givenMqttUrl, show)
   const faults = findings.filter(({ isOk }) => !isOk)
   if (flags.json) await printJson({ isOk: faults.length === 0, findings })
   if (faults.length > 0) throw failure(`${counted(faults.length, 'fault')} found`)
 }
 
-type Tell = (findings: readonly Finding[]) => Promise<void>
+type Show = (findings: readonly Finding[]) => Promise<void>
 
 /** From the outside in: what needs a step that failed is left out. */
 async function examine(
   named: string | undefined,
   flags: Flags,
   givenMqttUrl: URL | undefined,
-  tell: Tell,
+  show: Show,
 ): Promise<void> {
   const url = serverUrl(flags)
   const base = url.origin + url.pathname.replace(/\/+$/, '')
   const http = endpointOf('HTTP', url, url.protocol === 'https:' ? 443 : 80)
   const name = await checkName(http.host)
-  await tell(name)
+  await show(name)
   if (name.some(({ isOk }) => !isOk)) return
   const { findings, socket } = await checkConnection(http)
   socket?.destroy()
-  await tell(findings)
+  await show(findings)
   const isHttpThere = findings.every(({ isOk }) => isOk)
   const ready = isHttpThere ? await checkReady(base) : []
-  await tell(ready)
+  await show(ready)
   // What else another program would say misleads.
   if (ready.some(({ check }) => check === 'server')) return
   const credential = await credentialFor(flags, 'any').catch(async (error: unknown) => {
     if (!(error instanceof CommandError)) throw error
-    await tell([fault('credential', 'there is no credential to test', error.message)])
+    await show([fault('credential', 'there is no credential to test', error.message)])
     return undefined
   })
-  await examineMqtt(givenMqttUrl ?? (await mqttUrl(url, base)), credential, tell)
+  await examineMqtt(givenMqttUrl ?? (await mqttUrl(url, base)), credential, show)
   if (!isHttpThere || credential === undefined) return
   const client = new ServerClient(base, credential)
   const known = await checkCredential(client, credential)
-  await tell([known])
+  await show([known])
   if (!known.isOk) return
-  await tell(await answered('credentials', checkRefusedCredentials(client)))
-  await tell(await answered('forwarding', checkForwarding(client)))
+  await show(await answered('credentials', checkRefusedCredentials(client)))
+  await show(await answered('forwarding', checkForwarding(client)))
   const ofThing = await thingFindings(client, named)
-  await tell(ofThing)
+  await show(ofThing)
   // A thing that is not there has none.
   if (ofThing.every(({ check, isOk }) => isOk || check !== 'thing'))
-    await tell(await answered('future records', checkFutureRecords(client, named)))
+    await show(await answered('future records', checkFutureRecords(client, named)))
 }
 
 /** A check whose request fails has found that. */
@@ -117,15 +117,15 @@ async function answered(
 async function examineMqtt(
   url: URL | undefined,
   credential: Credential | undefined,
-  tell: Tell,
+  show: Show,
 ): Promise<void> {
   if (!url) {
     const advice = 'if devices reach one: thingwire doctor --mqtt-url mqtt://host:1883'
-    return await tell([note('MQTT port', 'the server names none', advice)])
+    return await show([note('MQTT port', 'the server names none', advice)])
   }
   const { findings, socket } = await checkConnection(endpointOf('MQTT', url, defaultMqttPort(url)))
-  await tell(findings)
-  if (socket && credential !== undefined) await tell([await checkMqttConnect(socket, credential)])
+  await show(findings)
+  if (socket && credential !== undefined) await show([await checkMqttConnect(socket, credential)])
   socket?.destroy()
 }
 
@@ -161,7 +161,7 @@ function defaultMqttPort({ protocol }: URL): number {
   return protocol === 'mqtts:' ? 8883 : 1883
 }
 
-async function show({ check, isOk, isNote, text, advice }: Finding): Promise<void> {
+async function printFinding({ check, isOk, isNote, text, advice }: Finding): Promise<void> {
   const mark = isNote ? 'note ' : isOk ? 'ok   ' : 'FAULT'
   await printLine(`${mark}  ${check.padEnd(16)} ${printable(text)}`)
   if (advice !== undefined) await printLine(`       ${''.padEnd(16)} → ${advice}`)

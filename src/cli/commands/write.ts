@@ -11,7 +11,7 @@ import { counted } from '../output.ts'
 import { Progress } from '../progress.ts'
 import { geoOf, isReading, notesOf, readingOf } from '../records/argument.ts'
 import { type Flags, writeFlags } from '../writing/flags.ts'
-import { tellResult } from '../writing/result.ts'
+import { showResult } from '../writing/result.ts'
 
 /** `thingwire write`. */
 export function addWrite(program: Command): void {
@@ -150,7 +150,7 @@ export async function writeReadings(
         : error
     })
   const records = values.length - rejected.length
-  await tellResult(
+  await showResult(
     thing,
     { records, before: 0, refused: rejected.length },
     { text: `${counted(records, 'record')} written to ${thing.name || thing.thingId}`, json: flags.json },

@@ -139,7 +139,7 @@ each of the last three days, and once for today.`)
 /**
  * Sends each measurement when it is made.
  *
- * @param onStored told the time of each measurement that is acknowledged, milliseconds since 1970
+ * @param onStored called with the time of each measurement that is acknowledged, milliseconds since 1970
  * @param stopping ends it after the write that is under way
  * @throws Error of a write that was not acknowledged
  */

@@ -34,7 +34,7 @@ export interface Passage {
 /**
  * Sends measurements as fast as the server takes them.
  *
- * @param onStored told how many records each acknowledged write has stored
+ * @param onStored called with how many records each acknowledged write has stored
  * @throws Error of a write that was not acknowledged
  */
 export async function sendHistory(

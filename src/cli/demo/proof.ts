@@ -40,8 +40,8 @@ export async function prove(
   }
   const head = ['thing', 'door', 'records', 'records/s', 'seen live', 'read back', 'refused writes']
   console.log(`\n${table(head, rows)}`)
-  const told = counted(watcher.positions.length, 'position')
-  console.log(`\n${told} seen live. ${positions ?? `The last is the latest: ${placeOfLast(watcher)}`}`)
+  const count = counted(watcher.positions.length, 'position')
+  console.log(`\n${count} seen live. ${positions ?? `The last is the latest: ${placeOfLast(watcher)}`}`)
   return isRight
 }
 
@@ -56,7 +56,7 @@ async function seenLive(
     passages.every(
       ({ instrument }, at) => watcher.readingsOf(instrument.thingId).length >= (sent[at] ?? 0),
     ) && isDeepStrictEqual(watcher.positions.at(-1), last)
-  // What does not arrive is told by the comparison.
+  // The comparison reports what does not arrive.
   await watcher.until(isAll).catch(() => {})
   await watcher.close()
   return passages.map(({ instrument, writes }) => faultIn(watcher.readingsOf(instrument.thingId), writes))
@@ -143,7 +143,7 @@ export function faultIn(
   return awaited.size > 0 ? `${awaited.size} writes did not arrive` : undefined
 }
 
-/** Positions are told when they are the thing's: not with their write. */
+/** Positions are delivered when they are the thing's, not with their write. */
 export function readingsOf({ measurement }: Pick<SentWrite, 'measurement'>): readonly InstrumentRecord[] {
   return measurement.isRefused ? [] : measurement.records.filter(({ key }) => key !== positionKey)
 }

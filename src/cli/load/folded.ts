@@ -1,14 +1,14 @@
 import { grouped } from '../output.ts'
 
-export interface Told {
+export interface Complaint {
   readonly line: number
   readonly text: string
 }
 
 /** A line for each text, in the order in which they came up: a mistake of a whole file is said once. */
-export function folded(told: readonly Told[]): string[] {
+export function folded(complaints: readonly Complaint[]): string[] {
   const linesOf = new Map<string, Set<number>>()
-  for (const { line, text } of told) {
+  for (const { line, text } of complaints) {
     const lines = linesOf.get(text) ?? new Set()
     linesOf.set(text, lines.add(line))
   }

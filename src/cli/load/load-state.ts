@@ -31,7 +31,7 @@ export class LoadState {
   readonly #file: string
   #kept: Kept = { version: 1, ...atBegin }
 
-  /** @param load what tells it from other loads: server, thing, path of the file */
+  /** @param load what distinguishes it from other loads: server, thing, path of the file */
   constructor(load: readonly string[]) {
     const home = process.env.XDG_STATE_HOME || join(homedir(), '.local', 'state')
     const name = hash('sha256', JSON.stringify(load)).slice(0, 32)

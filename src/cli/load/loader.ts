@@ -24,7 +24,7 @@ interface LoadOptions {
   /** Makes the write ids of what comes from no file differ from those of another run. */
   readonly salt: string
   readonly progress: Progress
-  /** Told after each batch, with the bytes of the file up to its end. */
+  /** Called after each batch, with the bytes of the file up to its end. */
   readonly onBatch: (done: LoadCounts, end: number) => void
 }
 
@@ -91,9 +91,9 @@ async function sendBatch(
   { client, flags, progress, isFirst }: LoadOptions & { readonly isFirst: boolean },
 ): Promise<number> {
   const { faults, texts, thingId } = batch
-  const told = folded(faults.map(({ line, fault }) => ({ line, text: fault ? faultText(fault) : '' })))
-  if (faults.length > 0 && !flags.partial) throw refusedLines(batch, told, isFirst)
-  for (const text of told) progress.say(text)
+  const reasons = folded(faults.map(({ line, fault }) => ({ line, text: fault ? faultText(fault) : '' })))
+  if (faults.length > 0 && !flags.partial) throw refusedLines(batch, reasons, isFirst)
+  for (const text of reasons) progress.say(text)
   if (texts.length === 0) return faults.length
   const body = `${JSON.stringify({ ...idOf(batch, chain, flags), ...flags, values: [] }).slice(0, -2)}${texts.join(',')}]}`
   const post = () =>

@@ -9,7 +9,7 @@ interface Patience {
   readonly isExpected: boolean
   /** Whether 429 and 503 are waited for as long as they come; else for up to a minute, as no answer is. */
   readonly isEndless: boolean
-  /** Told why, and for how many seconds. */
+  /** Called with the reason and the number of seconds. */
   readonly onWait: (why: string, seconds: number) => void
 }
 

@@ -6,7 +6,7 @@ const pathPart = /^[A-Za-z0-9_-]{1,64}$/
 
 /**
  * What was written to the settings of a thing, oldest first, and at the end one record more that makes the document what
- * it is now: what was written to a path that is gone is not told by the server, and late records were applied in another
+ * it is now: the server does not give what was written to a path that is gone, and late records were applied in another
  * order than that of time.
  */
 export async function settingsRecords(client: ServerClient, thingId: string): Promise<readonly ReadRecord[]> {

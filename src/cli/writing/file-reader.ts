@@ -32,7 +32,7 @@ export class FileReader {
   #isShown = false
   notes: TextNotes
 
-  /** @param say is told, a line at a time */
+  /** @param say called, a line at a time */
   constructor(source: Source, say: (line: string) => void) {
     this.#source = source
     this.#say = say
@@ -44,7 +44,7 @@ export class FileReader {
     const { file, format, options } = this.#source
     this.notes = new TextNotes()
     const texts = decoded(file === '-' ? process.stdin : createReadStream(file))
-    const listener = { notes: this.notes, onColumns: (columns: Columns) => this.#tell(columns) }
+    const listener = { notes: this.notes, onColumns: (columns: Columns) => this.#summarise(columns) }
     const records = format === 'csv' ? csvRecords : ndjsonRecords
     for await (const line of records(texts, options, listener)) {
       for (const record of line.records) if (!this.#isShown) this.#show(record)
@@ -53,7 +53,7 @@ export class FileReader {
     this.#isShown = true
   }
 
-  #tell(columns: Columns): void {
+  #summarise(columns: Columns): void {
     const lines = summaryLines(columns, this.#source.options)
     if (this.#said.has(lines.join('\n'))) return
     this.#said.add(lines.join('\n'))

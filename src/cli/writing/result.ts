@@ -9,7 +9,7 @@ import { counted, printResult } from '../output.ts'
  * @param text for people
  * @throws CommandError failed if something was refused and left out, with `--partial` too: a script must notice
  */
-export async function tellResult(
+export async function showResult(
   { thingId }: NamedThing,
   done: LoadCounts,
   { text, json }: { readonly text: string; readonly json: true | undefined },

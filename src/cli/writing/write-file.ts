@@ -6,7 +6,7 @@ import { printable } from '../../core/json/printable.ts'
 import { connect } from '../client/connection.ts'
 import { findThing, type NamedThing } from '../client/named-thing.ts'
 import { CommandError, failure, usageError } from '../exit.ts'
-import { folded, type Told } from '../load/folded.ts'
+import { type Complaint, folded } from '../load/folded.ts'
 import { LoadState } from '../load/load-state.ts'
 import { type LoadCounts, load } from '../load/loader.ts'
 import { faultText, namedLines } from '../load/refused-lines.ts'
@@ -16,7 +16,7 @@ import { durationText, Progress } from '../progress.ts'
 import { fileOptions, formatOf } from './file-options.ts'
 import { FileReader, summaryOf } from './file-reader.ts'
 import { type Flags, writeFlags } from './flags.ts'
-import { tellResult } from './result.ts'
+import { showResult } from './result.ts'
 
 /** Writes the records of a file, or of stdin (`-`); with `--dry-run` only says what it would write. */
 export async function writeFile(named: string | undefined, file: string, flags: Flags): Promise<void> {
@@ -73,10 +73,10 @@ export async function writeFile(named: string | undefined, file: string, flags: 
   await state?.remove()
   for (const note of reader.notes.lines()) progress.say(`thingwire: note: ${printable(note)}`)
   const text = resultText(done, thing, { name, isStored: flags.store })
-  await tellResult(thing, done, { text, json: flags.json })
+  await showResult(thing, done, { text, json: flags.json })
 }
 
-/** How many of the records are new, the server does not say: what is told is what the file holds. */
+/** The server does not say how many of the records are new: the text counts what the file holds. */
 function resultText(
   { records, before, refused }: LoadCounts,
   { thingId, name: thing }: NamedThing,
@@ -123,22 +123,22 @@ export async function tryFile(
   { name, json }: { readonly name: string; readonly json: true | undefined },
 ): Promise<void> {
   let records = 0
-  const told: Told[] = []
+  const complaints: Complaint[] = []
   for await (const { line, records: found, fault } of reader.read()) {
     records += found.length
-    if (fault) told.push({ line, text: faultText(fault) })
+    if (fault) complaints.push({ line, text: faultText(fault) })
   }
   const notes = reader.notes.lines()
   if (json) {
     const columns = reader.columns.map(summaryOf)
-    await printJson({ records, refused: told.length, columns, first: reader.first, notes })
+    await printJson({ records, refused: complaints.length, columns, first: reader.first, notes })
   } else {
     for (const note of notes) await printLine(`note      ${note}`)
     await printLine(`${counted(records, 'record')} of ${name} would be written`)
   }
-  if (told.length === 0) return
+  if (complaints.length === 0) return
   throw failure(
-    `${counted(told.length, 'line')} of ${name} cannot be read`,
-    folded(told).slice(0, namedLines),
+    `${counted(complaints.length, 'line')} of ${name} cannot be read`,
+    folded(complaints).slice(0, namedLines),
   )
 }

@@ -7,7 +7,7 @@ export interface Problem {
   readonly message: string
 }
 
-/** Tells a problem from the parsed thing that a parse function returns otherwise. */
+/** Distinguishes a problem from the parsed thing that a parse function returns otherwise. */
 export function isProblem(result: object): result is Problem {
   return 'reason' in result
 }

@@ -21,7 +21,7 @@ export function createDoorRefusals(
     void refusals.note(refusal, clock.now()).catch(() => {})
   })
   return {
-    noteRejected: (thingId: string, error: ThingwireError) => rejections.tell(thingId, error),
+    noteRejected: (thingId: string, error: ThingwireError) => rejections.note(thingId, error),
 
     async noteRefused(refusal: Refusal): Promise<void> {
       // For its rate it was refused as a write before.
@@ -68,7 +68,7 @@ export class RejectionCauses {
     this.#list = list
   }
 
-  tell(thingId: string, error: ThingwireError): void {
+  note(thingId: string, error: ThingwireError): void {
     const causes = this.#causes.get(thingId) ?? new Map<string, number>()
     const cause = `${error.reason} ${error.message}`
     const count = causes.get(cause)

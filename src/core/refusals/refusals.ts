@@ -16,7 +16,7 @@ export interface Refusal {
 
 export type RefusedListener = (thingId: string, refused: RefusedWrite) => void
 
-/** Notes refused writes and tells them, each thing's in the order in which they came. */
+/** Lists refused writes and sends them, each thing's in the order in which they came. */
 export class Refusals {
   readonly #refused: RefusedWrites
   readonly #redactor: Redactor
@@ -74,7 +74,7 @@ export class Refusals {
       excerpt: body ? this.#redactor.excerpt(body) : '',
     }
     for (const listener of this.#listeners) listener(thingId, entry)
-    // The refusal stands where it cannot be kept: told to try again, the device would never stop.
+    // The refusal stands where it cannot be kept: asked to try again, the device would never stop.
     await this.#refused.add(thingId, entry).catch(() => {})
     return undefined
   }

@@ -59,6 +59,6 @@ export function cursor(from: string, example: string): Parameter {
 }
 
 export function flag(name: string, description: string): Parameter {
-  const told = `${description} One of true, false, 1, 0, in any case.`
-  return queryParameter(name, told, 'true', z.string().regex(/^(true|false|1|0)$/i))
+  const text = `${description} One of true, false, 1, 0, in any case.`
+  return queryParameter(name, text, 'true', z.string().regex(/^(true|false|1|0)$/i))
 }

@@ -19,7 +19,7 @@ interface StreamTimes {
 /** What is sent as one. */
 interface Piece {
   readonly bytes: Uint8Array
-  /** `LiveWrite.committedAt` of what it tells. */
+  /** `LiveWrite.committedAt` of its message. */
   readonly committedAt?: number | undefined
 }
 
@@ -31,7 +31,7 @@ export class LiveStream {
   readonly #drainTimeout: number
   readonly #keepAlive: NodeJS.Timeout
 
-  /** Sends the head. @param live told when pieces leave */
+  /** Sends the head. @param live called when pieces leave */
   constructor(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -45,7 +45,7 @@ export class LiveStream {
     socket.setNoDelay(true)
     // The host's bound on silence is shorter than what a client may ask for as keepAlive.
     socket.setTimeout(0)
-    // That the connection is gone is told by `close` of the socket.
+    // `close` of the socket reports that the connection is gone.
     response.on('error', () => {})
     for (const [name, value] of Object.entries(reply.getHeaders())) {
       if (value !== undefined) response.setHeader(name, value)
@@ -81,7 +81,7 @@ export class LiveStream {
     return this.#socket.readableEnded
   }
 
-  /** @param committedAt `LiveWrite.committedAt` of what it tells */
+  /** @param committedAt `LiveWrite.committedAt` of the message */
   send(bytes: Uint8Array, committedAt?: number): void {
     this.#outbox.push({ bytes, committedAt })
   }
@@ -93,7 +93,7 @@ export class LiveStream {
 
   /** Calls `listener` when the connection is gone, whoever ended it. */
   onClose(listener: () => void): void {
-    // Not of the response: one that waits for its turn on the connection is told nothing.
+    // Not of the response: one that waits for its turn on the connection emits nothing.
     this.#socket.once('close', listener)
   }
 

@@ -31,7 +31,7 @@ export class SharedStreamLog implements StreamLog {
   close(): void {}
 
   async #isKept(after: number): Promise<boolean> {
-    // The node that the client comes from may have told it more than this one was told.
+    // The node that the client comes from may have sent more than has reached this one.
     if (after > this.#live.writeNumber) await this.#live.catchUp()
     const { completeAfter } = await this.#nodes.logBounds()
     if (after <= completeAfter) return after === completeAfter

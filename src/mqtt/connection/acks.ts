@@ -10,7 +10,7 @@ import type { ReadingTime } from './reading-time.ts'
 const ackHeaders = [undefined, types.puback << 4, types.pubrec << 4] as const
 const ackLength = 4
 
-/** Whether what was refused is acknowledged: it is noted and told. To close would make the device send it again for ever. */
+/** Whether what was refused is acknowledged: it is kept on a list and sent as a message. To close would make the device send it again for ever. */
 export function isAcknowledged(error: unknown): boolean {
   return error instanceof ThingwireError && catalogue[error.reason].mqtt === 'report'
 }
@@ -64,7 +64,7 @@ export class Acks {
   #entries: Entry[] = []
   #isFlushing = false
 
-  /** @param inbound told of packets that are begun, and when they are dealt with */
+  /** @param inbound called with packets that are begun, and when they are dealt with */
   constructor(
     socket: Duplex,
     inbound: Pick<Inbound, 'begun' | 'finished'>,

@@ -6,7 +6,7 @@ import type { Redactor } from '../../core/refusals/redactor.ts'
 import { hashToken, isToken } from '../../core/token.ts'
 import { hasForbiddenCharacter } from '../../core/topics/topic-filter.ts'
 import { mayWrite } from '../../core/topics/topic-grant.ts'
-import { forbiddenCharacter, toldTopic } from '../told-topic.ts'
+import { forbiddenCharacter, shownTopic } from '../shown-topic.ts'
 import { isThingwireTopic, refOfWriteTopic } from '../topics.ts'
 import { unlessRefused } from '../unless-refused.ts'
 import type { WillContent } from '../wills/will-documents.ts'
@@ -33,9 +33,9 @@ export class ConnectRefused extends Error {
   }
 }
 
-/** Is told whom a credential names. */
+/** Learns whom a credential names. */
 export interface Identified {
-  /** Told each credential before it is asked for. */
+  /** Called with each credential before it is asked for. */
   readonly tokens: Pick<UsedTokens, 'relyOn'>
   principal: Principal | undefined
 }
@@ -58,7 +58,7 @@ export interface Admission {
  * Decides on a CONNECT (contract §7, connecting).
  *
  * @param ownsBroker whether a credential that is not ours is refused
- * @param connection is told each credential before it is asked for, and whom it names
+ * @param connection called with each credential before it is asked for, and whom it names
  * @throws ConnectRefused
  * @throws ThingwireError of the store, if it is away
  */
@@ -146,7 +146,7 @@ async function willOf(
   if (thingId === undefined)
     throw new ConnectRefused(
       5,
-      `the will is on ${toldTopic(will.topic, access.redactor)}, a topic of another thing`,
+      `the will is on ${shownTopic(will.topic, access.redactor)}, a topic of another thing`,
     )
   const credentialHash = hashToken(isToken(ref) ? ref : (credential ?? ''))
   return { thingId, credentialHash, body: Buffer.from(will.payload).toString('base64') }
@@ -170,7 +170,7 @@ async function messageWillOf(
 }
 
 function willElsewhere(topic: string, redactor: Redactor): string {
-  const told = toldTopic(topic, redactor)
-  if (hasForbiddenCharacter(topic)) return `the will is on ${told}: ${forbiddenCharacter}`
-  return `the will is on ${told}, neither the write topic of the client's thing nor another topic that it was given to publish on`
+  const shown = shownTopic(topic, redactor)
+  if (hasForbiddenCharacter(topic)) return `the will is on ${shown}: ${forbiddenCharacter}`
+  return `the will is on ${shown}, neither the write topic of the client's thing nor another topic that it was given to publish on`
 }

@@ -310,7 +310,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     return this.principal ? principalName(this.principal) : `connection.${this.place}`
   }
 
-  /** @throws ThingwireError if that cannot be told now */
+  /** @throws ThingwireError if that cannot be determined now */
   async maySee(thingId: string): Promise<boolean> {
     const asking = this.#parts.things.access.authorise(thingId, this.admission?.credential, 'read')
     return (await unlessRefused(asking)) !== undefined

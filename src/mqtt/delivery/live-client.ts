@@ -37,7 +37,7 @@ export interface Receiver {
   aliasOf(thingId: string): string
   /** In whose name it reads: as `principalName`, or of this connection alone. */
   readonly reader: string
-  /** Whether it may see a thing. @throws ThingwireError if that cannot be told now */
+  /** Whether it may see a thing. @throws ThingwireError if that cannot be determined now */
   maySee(thingId: string): Promise<boolean>
 }
 
@@ -107,7 +107,7 @@ export class LiveClient implements Subscriber {
     const owed = owedRetained(session)
     if (owed.length === 0) {
       if (!session.isFromElsewhere) return this.#begin(session)
-      // Behind what the other node may have sent: it was told of commits that are not told here yet.
+      // Behind what the other node may have sent: commits reach that node before this one.
       return await this.#parts.live.catchUp(() => this.#isClosed || this.#begin(session))
     }
     const retained = await this.#prepareRetained(session, owed, () => this.#begin(session))

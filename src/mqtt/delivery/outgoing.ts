@@ -3,7 +3,7 @@ import { payloadOf } from '../sessions/missed.ts'
 import type { MessagePosition } from '../sessions/unacked.ts'
 import { valuesTopic, wholeTopic } from '../topics.ts'
 
-/** Several messages of which it is told when they are sent, and acknowledged. */
+/** Several messages whose sending and acknowledgement are reported. */
 export interface AckedParts {
   /** A part of it is sent under this packet id. */
   sent(messageId: number): void

@@ -13,7 +13,7 @@ export class ClientLocks {
   /** Owners that were lost while some were being taken: perhaps of a connection that is not known here yet. */
   readonly #lost = new Set<string>()
 
-  /** @param onReplaced told of a connection whose client another one has taken, and the name of its lock, before it is closed */
+  /** @param onReplaced called with a connection whose client another one has taken, and the name of its lock, before it is closed */
   constructor(locks: Locks, onReplaced: (connection: Connection, name: string) => void) {
     this.#locks = locks
     this.#onReplaced = onReplaced

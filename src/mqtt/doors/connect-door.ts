@@ -29,7 +29,7 @@ export interface ConnectDoorParts {
   readonly countFailure: CountFailure
   /** Whether new clients are refused. */
   readonly isClosing: () => boolean
-  /** Told of errors that are not the store's. */
+  /** Called with errors that are not the store's. */
   readonly onDefect: (error: unknown) => void
 }
 
@@ -168,7 +168,7 @@ export class ConnectDoor {
     send().catch((error: Error) => connection.close(error))
   }
 
-  /** An address that presents one bad credential after another is told so (contract §9). */
+  /** An address that presents one bad credential after another gets that as its reason (contract §9). */
   #limited(connection: Connection, refusal: ConnectRefused): ConnectRefused {
     if (refusal.returnCode !== 4) return refusal
     const error = this.#parts.countFailure(connection, new ThingwireError('invalid_session'))

@@ -11,7 +11,7 @@ export interface DeparturesParts {
   readonly ownership: Ownership
   readonly relay: Relay | undefined
   readonly retries: StoreRetries
-  /** Told of what could not be done in the end. */
+  /** Called with what could not be done in the end. */
   readonly onFailed: (error: unknown) => void
 }
 

@@ -21,7 +21,7 @@ export interface Granted {
 
 export interface GrantParts {
   readonly access: Access
-  /** Told of a token that is none. */
+  /** Called with a token that is none. */
   readonly onUnknown: (error: ThingwireError) => void
 }
 
@@ -30,7 +30,7 @@ export interface GrantParts {
  * its thing, since a subscription may outlive the connection.
  *
  * @returns undefined if it is refused
- * @throws ThingwireError if it cannot be told now
+ * @throws ThingwireError if it cannot be determined now
  */
 export async function grantFilter(
   connection: Connection,

@@ -99,18 +99,18 @@ export class MqttDoor {
     const reading = { maxPacketSize, pendingOfAll: { packets: 0 }, time: new ReadingTime() }
     this.#parts = { things, options, reading }
     this.#stops = [
-      ...this.#tellRefused(),
+      ...this.#sendRefused(),
       ...this.#hearTopics(relay),
       access.onRevoke(revocation => void this.#revoke(revocation).catch(onFailed)),
       this.#tickConnections(),
     ]
   }
 
-  #tellRefused(): readonly (() => void)[] {
+  #sendRefused(): readonly (() => void)[] {
     const { ingest, nodes, live } = this.#things
     const messages = new RefusedMessages(live)
-    const tell = (thingId: string, refused: RefusedWrite) => messages.tell(thingId, refused)
-    return [ingest.onRefused(tell), nodes.onRefused(tell)]
+    const send = (thingId: string, refused: RefusedWrite) => messages.send(thingId, refused)
+    return [ingest.onRefused(send), nodes.onRefused(send)]
   }
 
   /** Who may use fewer topics than before comes again, with what its session may still have. */
@@ -242,7 +242,7 @@ export class MqttDoor {
     this.#locks.close()
   }
 
-  /** What the store fails is no defect: it was told of, and tried again until the door was closed. */
+  /** A failure of the store is no defect: it was reported, and the step was tried again until the door was closed. */
   readonly #onFailed = (error: unknown): void => {
     if (!isOutage(error)) this.#options.onDefect(error)
   }
@@ -253,31 +253,31 @@ const maximumMessages = 10
 /** Milliseconds. */
 const window = 1_000
 
-/** Tells refused writes on `things/<id>/errors`, so that nobody is flooded by a device that sends only nonsense. */
+/** Sends refused writes on `things/<id>/errors`, few enough that a device that sends only nonsense floods nobody. */
 export class RefusedMessages {
   readonly #live: Live
   /** By thing id, when its latest messages were sent, oldest first; in the order of the latest. */
   readonly #sent = new Map<string, number[]>()
   /** Refused writes of which no message was sent. */
-  notTold = 0
+  unsent = 0
 
   constructor(live: Live) {
     this.#live = live
   }
 
-  tell(thingId: string, refused: RefusedWrite): void {
+  send(thingId: string, refused: RefusedWrite): void {
     const now = performance.now()
     this.#forgetBefore(now - window)
     const times = this.#sent.get(thingId) ?? []
     while (times[0] !== undefined && times[0] <= now - window) times.shift()
     if (times.length >= maximumMessages) {
-      this.notTold++
+      this.unsent++
       return
     }
     times.push(now)
     this.#sent.delete(thingId)
     this.#sent.set(thingId, times)
-    this.#live.tellRefused(thingId, Buffer.from(JSON.stringify(describeRefusedWrite(refused))))
+    this.#live.sendRefused(thingId, Buffer.from(JSON.stringify(describeRefusedWrite(refused))))
   }
 
   #forgetBefore(time: number): void {

@@ -12,7 +12,7 @@ export interface OwnershipParts {
   readonly locks: ClientLocks
   readonly wills: Wills
   readonly retries: StoreRetries
-  /** Told of what could not be done in the end. */
+  /** Called with what could not be done in the end. */
   readonly onFailed: (error: unknown) => void
 }
 

@@ -15,7 +15,7 @@ import { type Publish, types } from '../packets/packet.ts'
 import type { Relay } from '../relay/relay.ts'
 import type { MqttSession } from '../sessions/session.ts'
 import { inFlightName } from '../sessions/session-documents.ts'
-import { toldTopic } from '../told-topic.ts'
+import { shownTopic } from '../shown-topic.ts'
 import { isThingwireTopic, refOfThingTopic, refOfWriteTopic } from '../topics.ts'
 import type { Ownership } from './ownership.ts'
 import { whyNotGranted } from './refused-topic.ts'
@@ -36,7 +36,7 @@ export interface PublishDoorParts {
   readonly onElsewhere: (connection: Connection, error: ThingwireError) => void
 }
 
-/** The thing that is written to; undefined: the client may not publish there, and is told so on a list (contract §7.7). */
+/** The thing that is written to; undefined: the client may not publish there, and finds that on a list (contract §7.7). */
 type Authorised = string | Promise<string | undefined>
 
 /** Where a packet was published. */
@@ -111,7 +111,7 @@ export class PublishDoor {
     )
   }
 
-  /** As `promiseOf`. That it has failed is known at once, and not only when whoever waits for the promise is told. */
+  /** As `promiseOf`. A failure is known at once, and not only when the promise rejects. */
   #outcomeOf(begin: (ticket: Ticket<unknown>) => void): Promise<unknown> {
     return promiseOf(({ resolve, reject }) => {
       const failed = (error: unknown) => {
@@ -172,7 +172,7 @@ export class PublishDoor {
   }
 
   /**
-   * @returns the thing of the topic; undefined: the client may not publish there, and is told so on a list (contract §7.7)
+   * @returns the thing of the topic; undefined: the client may not publish there, and finds that on a list (contract §7.7)
    * @throws Error to close the connection
    */
   #authorise(topic: string): Authorised {
@@ -267,14 +267,14 @@ export class PublishDoor {
   /** Names the topic, which the device does not say again, but no token in it. */
   async #notAWriteTopic(topic: string): Promise<ThingwireError> {
     const { access, relay } = this.#parts
-    const told = toldTopic(topic, access.redactor)
+    const shown = shownTopic(topic, access.redactor)
     if (relay && !isThingwireTopic(topic)) {
       const why = await whyNotGranted(this.#connection, 'write', topic, access)
-      return new ThingwireError('not_a_write_topic', `this client may not publish on ${told}: ${why}`)
+      return new ThingwireError('not_a_write_topic', `this client may not publish on ${shown}: ${why}`)
     }
     const { isOfWrites } = this.#addressOf(topic)
     const why = isOfWrites ? 'is not of a thing that this client may write to' : 'takes no writes'
-    return new ThingwireError('not_a_write_topic', `${told} ${why}: publish on \`things/<ref>/write\`.`)
+    return new ThingwireError('not_a_write_topic', `${shown} ${why}: publish on \`things/<ref>/write\`.`)
   }
 }
 

@@ -3,7 +3,7 @@ import type { Principal } from '../../access/principal.ts'
 import { hasForbiddenCharacter, isWithin } from '../../core/topics/topic-filter.ts'
 import type { TopicGrant } from '../../core/topics/topic-grant.ts'
 import type { Connection } from '../connection/connection.ts'
-import { forbiddenCharacter, longestTold } from '../told-topic.ts'
+import { forbiddenCharacter, longestShown } from '../shown-topic.ts'
 
 /**
  * For people: why a client may not use a topic or filter beside those of things on a server that relays some, and what to do.
@@ -21,7 +21,7 @@ export async function whyNotGranted(
   if (!served.some(({ filter }) => isWithin(topic, filter)))
     return 'not within the option `topics` of the server.'
   const own = (relayed?.grants ?? []).filter(grant => grant.access === use).map(({ filter }) => filter)
-  const list = access.redactor.redact(own.join(', ') || 'none', longestTold)
+  const list = access.redactor.redact(own.join(', ') || 'none', longestShown)
   const doing = use === 'read' ? 'subscribe to' : 'publish on'
   return `its topics to ${doing} are ${list}. ${adviceTo(principal, use)}`
 }

@@ -5,9 +5,9 @@ import { ThingwireError } from '../../errors.ts'
 import type { ConnectRefused } from '../connection/admission.ts'
 import type { Connection } from '../connection/connection.ts'
 
-/** Milliseconds; a client that is taken over this soon after it has connected, this often in a minute, is told of. */
+/** Milliseconds; a client that is taken over this soon after it connected, this often in a minute, is reported. */
 const quickTurn = 10_000
-const toldFrom = 3
+const reportedFrom = 3
 const minute = 60_000
 /** Clients that are watched for that. */
 const mostClients = 10_000
@@ -26,15 +26,15 @@ export class RejectedConnections {
   refused(connection: Connection, { returnCode, message }: ConnectRefused): void {
     // The store is away, and cannot list anything.
     if (returnCode === 3) return
-    this.#tell(connection, new ThingwireError('connect_refused', `CONNACK ${returnCode}: ${message}`))
+    this.#report(connection, new ThingwireError('connect_refused', `CONNACK ${returnCode}: ${message}`))
   }
 
   /** It is gone. @param error for which it was closed, if any */
   closed(connection: Connection, error: Error | null): void {
     if (!error || connection.end || isOfPeer(error) || isOfStore(error)) return
-    const told =
+    const reported =
       error instanceof ThingwireError ? error : new ThingwireError('connection_closed', error.message)
-    this.#tell(connection, told)
+    this.#report(connection, reported)
   }
 
   /** Another connection has taken its client over, while it was still open. @param client the name of its lock */
@@ -43,18 +43,18 @@ export class RejectedConnections {
     if (connection.socket.destroyed || now - connection.openedAt > quickTurn) return
     const times = [...(this.#takenOver.get(client) ?? []).filter(time => now - time < minute), now]
     this.#takenOver.delete(client)
-    this.#takenOver.set(client, times.slice(-toldFrom))
+    this.#takenOver.set(client, times.slice(-reportedFrom))
     for (const [oldest] of this.#takenOver) {
       if (this.#takenOver.size <= mostClients) break
       this.#takenOver.delete(oldest)
     }
-    if (times.length < toldFrom) return
+    if (times.length < reportedFrom) return
     const clientId = connection.admission?.givenClientId ?? ''
     const text = `connections with the client id \`${clientId}\` take it from each other: give each device one of its own`
-    this.#tell(connection, new ThingwireError('client_id_shared', text))
+    this.#report(connection, new ThingwireError('client_id_shared', text))
   }
 
-  #tell(connection: Connection, error: ThingwireError): void {
+  #report(connection: Connection, error: ThingwireError): void {
     const thingId = thingOf(connection)
     if (thingId !== undefined) this.#ingest.noteRejected(thingId, error)
   }
@@ -79,7 +79,7 @@ function isOfPeer(error: Error): boolean {
   return 'code' in error
 }
 
-/** What the store fails is no fault of the client, and is told at `/readyz`. */
+/** A failure of the store is no fault of the client, and shows at `/readyz`. */
 function isOfStore(error: Error): boolean {
   return error instanceof LockLost || (error instanceof ThingwireError && error.status === 503)
 }

@@ -11,7 +11,7 @@ import type { Relay } from '../relay/relay.ts'
 import type { RelayedClient } from '../relay/relayed-client.ts'
 import { deliveredQoS } from '../sessions/interest.ts'
 import type { Sessions } from '../sessions/sessions.ts'
-import { toldTopic } from '../told-topic.ts'
+import { shownTopic } from '../shown-topic.ts'
 import { activationCodeOf, isThingwireTopic, refOfThingTopic } from '../topics.ts'
 import { unlessRefused } from '../unless-refused.ts'
 import { canonicalFilter, type Granted, grantFilter } from './granting.ts'
@@ -30,8 +30,8 @@ export interface SubscribeDoorParts {
   readonly onElsewhere: (connection: Connection, error: ThingwireError) => void
 }
 
-/** Refused filters of one SUBSCRIBE that are told of. */
-const mostTold = 10
+/** Refused filters of one SUBSCRIBE that are reported. */
+const mostReported = 10
 
 /** Filters that are looked at between two looks at the clock. */
 const decidedAtOnce = 10
@@ -48,7 +48,7 @@ export class SubscribeDoor {
   }
 
   /**
-   * What is granted is live, and kept, before it is answered; what is refused is told of.
+   * What is granted is live, and kept, before it is answered; what is refused is reported.
    *
    * @throws ThingwireError of the store
    */
@@ -66,7 +66,7 @@ export class SubscribeDoor {
     const sendRetained = lastOf.length > 0 ? relayed?.beginRetained() : undefined
     const relayedTopics = await this.#subscribeAtBroker(connection, messageId, lastOf, crowded)
     for (const topic of relayedTopics) granted.add(topic)
-    await this.#tellRefused(
+    await this.#reportRefused(
       connection,
       subscriptions.map(({ topic }) => topic).filter(topic => !granted.has(topic)),
       crowded,
@@ -81,8 +81,8 @@ export class SubscribeDoor {
       sending?.catch((error: Error) => connection.close(error))
   }
 
-  /** Lists on the thing, or tells the operator, which filters are refused: of SUBACK 128 devices and programs say nothing. */
-  async #tellRefused(
+  /** Lists on the thing, or logs for the operator, which filters are refused: devices and programs do not report SUBACK 128. */
+  async #reportRefused(
     connection: Connection,
     filters: readonly string[],
     crowded: ReadonlySet<string>,
@@ -91,11 +91,13 @@ export class SubscribeDoor {
     const { principal, admission, isHosts } = connection
     const thingId = thingOf(connection)
     if (thingId === undefined && !principal) return
-    const told = filters.filter(filter => (!isHosts || isThingwireTopic(filter)) && !isOfActivation(filter))
+    const reported = filters.filter(
+      filter => (!isHosts || isThingwireTopic(filter)) && !isOfActivation(filter),
+    )
     const byReason = new Map<string, string[]>()
-    for (const filter of [...new Set(told)].slice(0, mostTold)) {
+    for (const filter of [...new Set(reported)].slice(0, mostReported)) {
       const why = await this.#whyRefused(connection, filter, crowded)
-      byReason.set(why, [...(byReason.get(why) ?? []), toldTopic(filter, things.access.redactor)])
+      byReason.set(why, [...(byReason.get(why) ?? []), shownTopic(filter, things.access.redactor)])
     }
     const client = admission?.givenClientId ? ` of the client \`${admission.givenClientId}\`` : ''
     for (const [why, refused] of byReason) {

@@ -23,8 +23,8 @@ export interface BrokerLinkHandlers {
 const nothing = Buffer.alloc(0)
 
 /**
- * A connection as the host's broker has it. The broker gets what is its affair, as bytes, and sees a client like any other. It is told
- * of all others that they are alive.
+ * A connection as the host's broker has it. The broker gets what is its affair, as bytes, and sees a client like any other. Of
+ * all others it gets a PINGREQ now and then.
  */
 export class BrokerLink implements BrokerSideHandlers {
   /** The broker's own object for the connection, which hooks and events of the host are given. */

@@ -23,7 +23,7 @@ export class Fields {
     return this.#bytes.readUInt16BE(this.#advance(2))
   }
 
-  /** Bytes of which the length is told before them. */
+  /** Bytes with their length in front. */
   binary(): Buffer {
     const start = this.#advance(this.number())
     return this.#bytes.subarray(start, this.#place)

@@ -31,7 +31,7 @@ export interface OutgoingQueueParts {
   readonly brokerId: string
   /** Resolves when the connection before this one of the client has ended its queue. */
   readonly before: Promise<void>
-  /** Told of what the store fails, too. */
+  /** Called with what the store fails, too. */
   readonly onFailed: (error: unknown) => void
 }
 

@@ -36,7 +36,7 @@ export interface RelayParts {
   readonly clock: Pick<ReceiptClock, 'now'>
   readonly live: Pick<Live, 'catchUp'>
   readonly observer?: Observer | undefined
-  /** Told of errors that are not the store's. */
+  /** Called with errors that are not the store's. */
   readonly onDefect: (error: unknown) => void
 }
 
@@ -264,7 +264,7 @@ export class Relay {
     if (missing.length > 0) setTimeout(() => look().catch(this.#onFailed), patience).unref()
   }
 
-  /** What the store fails is told by whoever waits for it. */
+  /** Whoever waits for a step reports its failure. */
   readonly #onFailed = (error: unknown): void => {
     if (!isOutage(error) && !(error instanceof LockLost)) this.#parts.onDefect(error)
   }

@@ -17,7 +17,7 @@ export interface MqttSession {
   receiver: { close(): void } | undefined
   /** Write number: what was committed up to here may have been sent before, under a packet id that is lost. */
   maybeSent: number
-  /** Another node had it, which may have sent what is not told here yet. */
+  /** Another node had the session, and may have sent commits that have not reached this node. */
   isFromElsewhere: boolean
 }
 

@@ -16,7 +16,7 @@ export class StoreRetries {
   #isAway = false
   #isClosed = false
 
-  /** @param onOutage told of the first failure, and again when something has succeeded in between */
+  /** @param onOutage called with the first failure, and again when something has succeeded in between */
   constructor(onOutage: (error: ThingwireError) => void) {
     this.#onOutage = onOutage
   }

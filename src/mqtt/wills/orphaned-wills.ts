@@ -19,7 +19,7 @@ export interface OrphanedWillsParts {
   readonly grace: number
   /** Writes a will unless its client is back; resolves when it is dealt with, or when `stop` is aborted. Must not reject. */
   readonly write: (name: string, will: Will, stop: AbortSignal) => Promise<void>
-  /** Told of what is no error of the store. */
+  /** Called with what is no error of the store. */
   readonly onDefect: (error: unknown) => void
 }
 
@@ -111,7 +111,7 @@ async function untilDue(left: ReadonlyMap<string, Left> | undefined, stop: Abort
   await rest(wait, stop)
 }
 
-/** Looks which nodes are there, so that it can be told for how long one has been missed. */
+/** Looks which nodes are there, so that it is known for how long one has been missed. */
 export class NodeWatch {
   readonly #nodes: Nodes
   readonly #timer: NodeJS.Timeout | undefined

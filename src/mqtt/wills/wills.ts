@@ -30,7 +30,7 @@ export interface WillsParts {
   readonly isRefused: (lockOwner: string) => boolean
   /** How long the wills of a node that is gone wait for their clients, milliseconds. */
   readonly grace: number
-  /** Told of wills that could not be read or written for other reasons than their content. */
+  /** Called with wills that could not be read or written for other reasons than their content. */
   readonly onDefect: (error: unknown) => void
 }
 

@@ -36,7 +36,7 @@ export class ConnectionLimit {
   }
 
   /**
-   * Counts a connection until it is closed. Those of a trusted proxy are not: what they forward is, where it can be told.
+   * Counts a connection until it is closed. Those of a trusted proxy are not: what they forward is, where the address is known.
    *
    * @returns whether there is room for it; if not, it is to be refused
    */

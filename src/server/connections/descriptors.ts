@@ -29,7 +29,7 @@ export class Descriptors {
   readonly #most: number
   readonly #log: FastifyBaseLogger
   #open = 0
-  #isTold = false
+  #hasWarned = false
 
   /** @param limit how many descriptors the process may have */
   constructor(log: FastifyBaseLogger, limit = descriptorLimit()) {
@@ -40,7 +40,7 @@ export class Descriptors {
   /** Counts a connection until it is closed. @returns whether there is room for it; if not, it is to be closed at once */
   enter(socket: Socket): boolean {
     if (this.#open >= this.#most) {
-      this.#tell()
+      this.#warn()
       return false
     }
     this.#open++
@@ -48,9 +48,9 @@ export class Descriptors {
     return true
   }
 
-  #tell(): void {
-    if (this.#isTold) return
-    this.#isTold = true
+  #warn(): void {
+    if (this.#hasWarned) return
+    this.#hasWarned = true
     this.#log.error(
       { connections: this.#open },
       `connections are turned away: this process may have ${this.#most} beside its files. Raise its limit of open files (ulimit -n, LimitNOFILE of systemd), then start it again`,

@@ -27,7 +27,7 @@ export function tlsEndpoint({ host, tlsHost, ...options }: ServerOptions, portOp
 
 /**
  * Connections that may wait to be accepted. Node accepts one in each turn of its event loop: while it is busy, a fleet
- * that comes back overruns the 511 it asks for, and what is dropped then is not told to the clients.
+ * that comes back overruns the 511 it asks for, and clients do not learn that they were dropped.
  */
 export const backlog = 4_096
 

@@ -25,14 +25,14 @@ interface Peer {
 }
 
 /**
- * Tells of a request or a connection that ended for want of a credential: over MQTT the client hears no reason, and a
+ * Logs a request or a connection that ended for want of a credential: over MQTT the client hears no reason, and a
  * device shows none. The reason is part of the text, by which lines are sampled: one device does not hide all others.
  */
 export function logRejected(log: FastifyBaseLogger, reason: Reason, peer: Peer): void {
   if (credentialReasons.has(reason)) log.info({ ...peer, reason }, `client turned away: ${reason}`)
 }
 
-/** Tells of a CONNECT that was refused for what it held. */
+/** Logs a CONNECT that was refused for its content. */
 export function logConnectRefused(log: FastifyBaseLogger, returnCode: number, peer: Peer): void {
   const text = connackTexts.get(returnCode)
   if (text !== undefined) log.info({ ...peer, returnCode }, `MQTT client turned away: ${text}`)

@@ -8,7 +8,7 @@ import { isIPv4, isIPv6 } from 'node:net'
 export interface ProxyHeader {
   /** Bytes that it takes; what follows is the client's. */
   readonly length: number
-  /** Of the client; undefined if it has none that could be told, or the proxy speaks for itself, as in a health check. */
+  /** Of the client; undefined if the header has none, or the proxy speaks for itself, as in a health check. */
   readonly address: string | undefined
 }
 

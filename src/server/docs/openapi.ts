@@ -78,8 +78,8 @@ function parameterObject(parameter: Parameter, schemas: Schemas): object {
   const schema = schemas.of(parameter.schema)
   if (required) return { name, in: parameter.in, description, required, schema, example }
   // The page fills `example` in, and would send what nobody chose: a write id that makes the second write nothing.
-  const told = `${description} For example: \`${example}\`.`
-  return { name, in: parameter.in, description: told, required, schema, 'x-example': example }
+  const text = `${description} For example: \`${example}\`.`
+  return { name, in: parameter.in, description: text, required, schema, 'x-example': example }
 }
 
 function answerObject({ description, content, headers }: Answer, schemas: Schemas): object {

@@ -26,7 +26,7 @@ const pagePolicy = policy(`style-src 'sha256-${pageStyleHash}'`)
 
 /**
  * `/docs`: what `collectOperations` has collected, as a page to try it on (`/docs/json` for programs), and
- * `/docs/asyncapi`: AsyncAPI 3, a page for browsers and JSON for programs. No credential is needed: of the server they tell
+ * `/docs/asyncapi`: AsyncAPI 3, a page for browsers and JSON for programs. No credential is needed: of the server they show
  * its version and ports alone.
  */
 export async function docsRoutes(app: FastifyInstance, parts: DocsParts): Promise<void> {

@@ -29,7 +29,7 @@ const types: Readonly<Record<string, string>> = {
 
 interface DashboardParts {
   readonly version: string
-  /** Where the MQTT door listens: a page tells it to whoever connects a device. */
+  /** Where the MQTT door listens: a page shows it to whoever connects a device. */
   readonly mqttPort: number | undefined
   /** The same with TLS; undefined if it is not served. */
   readonly mqttsPort: number | undefined

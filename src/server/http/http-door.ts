@@ -178,7 +178,7 @@ async function listenWith(app: FastifyInstance, options: ServerOptions): Promise
   return app.server.address() as AddressInfo
 }
 
-/** Counts what is refused, and tells of the clients that are turned away. */
+/** Counts what is refused, and logs rejected clients. */
 function watchRefusals(app: FastifyInstance, observations: Observations): void {
   app.addHook('onResponse', (request, reply, done) => {
     const reason = refusalReason(reply)
@@ -223,14 +223,14 @@ const elsewhere = `MQTT over WebSocket is at ${webSocketPath}, not at this path`
 const noUpgrade = `this path takes MQTT over WebSocket, and the request is no upgrade: if a proxy is in between, it must pass on the headers Upgrade and Connection, over HTTP/1.1`
 
 /**
- * Tells whoever opens a WebSocket at another path, or comes to its path without one: a page or a 404 would say nothing. To be
+ * Answers whoever opens a WebSocket at another path, or comes to its path without one: a page or a 404 would explain nothing. To be
  * called before there are routes.
  */
 export function refuseWebSocketsElsewhere(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     const message = problemOf(request)
     if (message === undefined) return done()
-    tellUpgrade(request, reply)
+    logUpgrade(request, reply)
     done(new ThingwireError('websocket_elsewhere', message))
   })
 }
@@ -241,7 +241,7 @@ function problemOf({ raw, is404 }: FastifyRequest): string | undefined {
 }
 
 /** RFC 9110, 15.5.22. Who closes behind one request would be kept open by it. */
-function tellUpgrade({ raw }: FastifyRequest, reply: FastifyReply): void {
+function logUpgrade({ raw }: FastifyRequest, reply: FastifyReply): void {
   const isKept = raw.httpVersion === '1.1' && !/\bclose\b/i.test(raw.headers.connection ?? '')
   if (isKept) reply.headers({ upgrade: 'websocket', connection: 'Upgrade' })
 }

@@ -63,7 +63,7 @@ export function createHttpServer(
   Object.assign(server, { httpAllowHalfOpen: true })
   // An expectation that Node does not know would get an empty 417; a server may ignore it (RFC 9110, 10.1.1).
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
-  // A client that asks whether to send a body that is too large is told before it does.
+  // A client that sends Expect: 100-continue is refused before it sends a body that is too large.
   server.on('checkContinue', (request, response) => {
     if (Number(request.headers['content-length'] ?? 0) > bodyLimit) response.shouldKeepAlive = false
     else response.writeContinue()

@@ -20,7 +20,7 @@ interface MqttWebSocketsParts {
   readonly ping: number
   /** Takes the bytes of a client, with the request that it began as. */
   handle(stream: Duplex & ArrivingStream, request: IncomingMessage): void
-  /** Told why a WebSocket was broken off. */
+  /** Called with the reason why a WebSocket was broken off. */
   readonly onBroken?: (message: string) => void
 }
 

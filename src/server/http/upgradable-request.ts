@@ -48,7 +48,7 @@ function asksForWebSocket({ method, headers, httpVersion }: IncomingMessage): bo
  * Refuses a request whose upgrade is ignored when its client has closed its half before the end of the body. Node's
  * parser does not: it takes what it cannot read behind an Upgrade header for another protocol.
  *
- * @param server told as by 'clientError'
+ * @param server emits 'clientError'
  */
 export function refuseCutUpgrade(server: Server, request: IncomingMessage): void {
   if (!(request instanceof UpgradableRequest && request.isUpgradeIgnored)) return

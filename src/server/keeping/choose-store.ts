@@ -27,7 +27,7 @@ export function storeLocation(dataDir: string): string {
  * The store that the options ask for: the embedded one in `dataDir`, or the Redis of `redisUrl`, whose statements on what an
  * ack means go to the log.
  *
- * @param onLost told once if the embedded store is lost
+ * @param onLost called once if the embedded store is lost
  * @throws Error with one line for the operator: the data directory or its admin key cannot be used, its store was moved
  * into Redis or has gone, or there is no admin key beside `redisUrl`
  */

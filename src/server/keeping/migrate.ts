@@ -69,7 +69,7 @@ function grouped(count: number): string {
 
 /**
  * What becomes of a document of the embedded store in Redis, where write numbers are others: those that it holds are
- * translated. Event ids are not moved, so that a stream that is resumed over the move is told `reset`. Nor is the position of
+ * translated. Event ids are not moved, so that a stream that is resumed over the move gets `reset`. Nor is the position of
  * forwarding, which needs the embedded store.
  *
  * @param numberOf what becomes of a write number

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Redactor } from '../../core/refusals/redactor.ts'
 
-/** What tells the lines of this process from those of others. */
+/** An id that distinguishes the lines of this process from those of others. */
 const run = randomBytes(5).toString('hex')
 let requests = 0
 let connections = 0

@@ -7,8 +7,8 @@ import type { ServerOptions } from '../options/options.ts'
 
 /** A log that a flood does not fill. */
 interface SampledLogger extends Logger {
-  /** Writes how many lines were held back since that was last told; for the end of the process. */
-  tellHeldBack(): void
+  /** Writes the count of lines held back since it was last logged; for the end of the process. */
+  reportHeldBack(): void
 }
 
 /**
@@ -25,11 +25,11 @@ export function createLogger(
 ): SampledLogger {
   const destination = process.stderr.isTTY ? new LinesForPeople() : pino.destination(2)
   const redactor = new Redactor(adminKey)
-  let isTelling = false
+  let isReporting = false
   const sampling = new LogSampling(({ kind, suppressed, ...heldBack }) => {
-    isTelling = true
+    isReporting = true
     log[sampledLevels[heldBack.level] ?? 'error']({ suppressed }, kind)
-    isTelling = false
+    isReporting = false
   }, period)
   const log = pino(
     {
@@ -40,18 +40,18 @@ export function createLogger(
       },
       hooks: {
         logMethod(line, write, level) {
-          const isSampled = level in sampledLevels && !isTelling
+          const isSampled = level in sampledLevels && !isReporting
           if (!isSampled || sampling.admits(level, kindOf(line))) write.apply(this, line)
         },
       },
     },
     destination,
   )
-  const tellHeldBack = () => {
+  const reportHeldBack = () => {
     sampling.endPeriod()
     destination.flushSync()
   }
-  return Object.assign(log, { tellHeldBack })
+  return Object.assign(log, { reportHeldBack })
 }
 
 /** Makes `09:30:15 warn the store is short of space free=1024` of a line of JSON. */
@@ -203,7 +203,7 @@ function requestSummary(request: FastifyRequest, redactor: Redactor): object {
 
 /**
  * Only what is known to be safe: other fields of an error, such as Node's `rawPacket`, hold the request. Without stacks where
- * the store is away or the server stops: that is no defect, and is told many times.
+ * the store is away or the server stops: that is no defect, and is logged many times.
  */
 export function errorSummary(error: unknown, redactor: Redactor, withStack = !isOutage(error)): object {
   if (!(error instanceof Error)) return { message: redactor.redact(String(error), longestText) }
@@ -226,7 +226,7 @@ function isOutage(error: unknown): boolean {
 const writtenPerKind = 5
 /** Milliseconds. */
 const defaultPeriod = 60_000
-/** Kinds that are told apart in a period; lines of further ones are one kind together. */
+/** Kinds that are counted apart in a period; lines of further ones are one kind together. */
 const maximumKinds = 64
 
 /** Lines of one kind that were not written. */
@@ -248,17 +248,17 @@ interface Kind {
  * minute are written, the others counted. Memory is bounded, whatever is logged.
  */
 export class LogSampling {
-  readonly #tell: (heldBack: HeldBack) => void
+  readonly #report: (heldBack: HeldBack) => void
   readonly #period: number
   readonly #kinds = new Map<string, Kind>()
   #end: NodeJS.Timeout | undefined
 
   /**
-   * @param tell called at the end of a minute for each kind of which lines were held back
+   * @param report called at the end of a minute for each kind of which lines were held back
    * @param period milliseconds, for a test
    */
-  constructor(tell: (heldBack: HeldBack) => void, period = defaultPeriod) {
-    this.#tell = tell
+  constructor(report: (heldBack: HeldBack) => void, period = defaultPeriod) {
+    this.#report = report
     this.#period = period
   }
 
@@ -270,20 +270,20 @@ export class LogSampling {
     return known.lines <= writtenPerKind
   }
 
-  /** Tells what was held back so far, and begins anew. */
+  /** Reports what was held back so far, and begins anew. */
   endPeriod(): void {
     clearTimeout(this.#end)
     this.#end = undefined
     const kinds = [...this.#kinds.values()]
     this.#kinds.clear()
     for (const { level, kind, lines } of kinds) {
-      if (lines > writtenPerKind) this.#tell({ level, kind, suppressed: lines - writtenPerKind })
+      if (lines > writtenPerKind) this.#report({ level, kind, suppressed: lines - writtenPerKind })
     }
   }
 
   #newKind(level: number, kind: string): Kind {
-    const isTold = this.#kinds.size < maximumKinds
-    const made = { level, kind: isTold ? kind : 'lines of other kinds', lines: 0 }
+    const isKept = this.#kinds.size < maximumKinds
+    const made = { level, kind: isKept ? kind : 'lines of other kinds', lines: 0 }
     const name = `${level} ${made.kind}`
     const known = this.#kinds.get(name)
     if (known) return known

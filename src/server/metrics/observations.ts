@@ -12,7 +12,7 @@ interface Count {
 const seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const
 const changes = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000] as const
 
-/** What was told of the service since its start. */
+/** Counts what the service has reported since its start. */
 export class Observations implements Observer {
   readonly acks = {
     http: new Distribution(seconds, { door: 'http' }),

@@ -294,7 +294,7 @@ export class StoreFigures {
     this.#dataDir = redisUrl === undefined ? dataDir : undefined
   }
 
-  /** Not older than 10 s. Never rejects: what cannot be told is absent. */
+  /** Not older than 10 s. Never rejects: a figure that is unknown is absent. */
   read(): Promise<Figures> {
     const now = performance.now()
     if (!this.#newest || now - this.#readAt > maximumAge) {

@@ -240,7 +240,7 @@ const optionDeclarations = {
     default: false,
     meaning: 'Whether `/metrics` needs no admin key from anywhere.',
     reason:
-      'The figures tell how much a service is used. A Prometheus on the same machine needs no key anyway.',
+      'The figures show how much a service is used. A Prometheus on the same machine needs no key anyway.',
   },
   ...forwardDeclarations,
   ...limitDeclarations,

@@ -87,7 +87,7 @@ export class ServedCertificate {
 
   async #look(): Promise<void> {
     const problem = await this.#take()
-    // Told at the second look: while one file is replaced and the other not yet, they do not belong together.
+    // Reported at the second look: while only one of the two files is replaced, they do not belong together.
     const looks = problem !== undefined && problem.text === this.#problem?.text ? this.#problem.looks + 1 : 1
     this.#problem = problem && { text: problem.text, looks }
     if (problem && looks === 2) {

@@ -106,11 +106,11 @@ export function createRecords(
     snapshot: () =>
       commits.alone(() => database.use(async () => new LevelSnapshot(database, head.counters.writeNumber))),
     catchUp: () => commits.alone(async () => head.counters.writeNumber),
-    remove: (thingId, key, range) => removals.remove(thingId, key, range, { isTold: true }),
+    remove: (thingId, key, range) => removals.remove(thingId, key, range, { isDelivered: true }),
     removeOld: (thingId, key, before, from) => database.use(() => old.remove(thingId, key, before, from)),
     async removeThing(thingId) {
       for (const key of await records.resources(thingId)) {
-        await removals.remove(thingId, key, {}, { isTold: false })
+        await removals.remove(thingId, key, {}, { isDelivered: false })
       }
       const { writeNumber } = head.counters
       // Most of the log is read before writes are held up for what is left to do.

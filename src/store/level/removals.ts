@@ -45,8 +45,8 @@ interface Removal {
   readonly range: TimeRange
   /** Newest write whose records are meant. */
   readonly lastWrite: number
-  /** Whether listeners are told what is latest then. */
-  readonly isTold: boolean
+  /** Whether the new latest state is delivered. */
+  readonly isDelivered: boolean
 }
 
 const nothing = Buffer.alloc(0)
@@ -54,7 +54,7 @@ const readAtOnce = 64
 
 /**
  * Removes records of resources, a piece at a time, so that appends go on in between. A crash leaves a removal half
- * done; calling it again finishes it. The newest of the records goes last, in one commit with what is told of it, so
+ * done; calling it again finishes it. The newest of the records goes last, in one commit with the state that is delivered, so
  * that neither is there without the other.
  */
 export class Removals {
@@ -66,11 +66,18 @@ export class Removals {
   }
 
   /** @returns how many records were removed */
-  remove(thingId: string, key: string, range: TimeRange, { isTold }: { isTold: boolean }): Promise<number> {
+  remove(
+    thingId: string,
+    key: string,
+    range: TimeRange,
+    { isDelivered }: { isDelivered: boolean },
+  ): Promise<number> {
     const { database, head, alone } = this.#parts
     const lastWrite = alone(async () => head.counters.writeNumber)
     return this.inTurn(() =>
-      database.use(async () => this.#remove({ thingId, key, range, lastWrite: await lastWrite, isTold })),
+      database.use(async () =>
+        this.#remove({ thingId, key, range, lastWrite: await lastWrite, isDelivered }),
+      ),
     )
   }
 
@@ -109,10 +116,10 @@ export class Removals {
     return undefined
   }
 
-  /** Removes the last record of a removal, and the resource if it is empty then, and tells what is latest. */
+  /** Removes the last record of a removal, and the resource if it is empty then, and delivers the new latest state. */
   async #finish(removal: Removal, resource: number, last: Buffer | undefined): Promise<void> {
     const { database, head, resources, log, unpacked, announce } = this.#parts
-    const { thingId, key, isTold } = removal
+    const { thingId, key, isDelivered } = removal
     const newest = await recordBefore(database, key, lastRecordKey(resource))
     const isNewest = last !== undefined && newest?.name.equals(last) === true
     const left = isNewest ? await recordBefore(database, key, last) : newest
@@ -136,13 +143,14 @@ export class Removals {
         isNewest ? left.record.datetime : lastAt,
         isNewest ? undefined : lastAt,
       )
-    const commit = isTold && isNewest && !isMagicKey(key) ? this.#commitOf(removal, left?.record) : undefined
+    const commit =
+      isDelivered && isNewest && !isMagicKey(key) ? this.#commitOf(removal, left?.record) : undefined
     const entry = commit && log.entryOf(commit)
     if (entry) batch.put(...entry)
     const counters = { ...head.counters, writeNumber: commit?.writeNumber ?? head.counters.writeNumber }
     if (commit) head.put(batch, counters)
 
-    // That of a thing, which nobody is told of, ends with a commit that is synced, and begins again after a crash.
+    // The removal of a thing, which is not delivered, ends with a commit that is synced, and begins again after a crash.
     const undo = {
       added: [...(parts?.added ?? []), ...(entry ? [entry[0]] : [])],
       before: [
@@ -151,7 +159,7 @@ export class Removals {
         ...(watermark ? ([[packedKey(resource), positionBytes(watermark)]] as const) : []),
       ],
     }
-    await database.write(batch, { sync: isTold }, undo)
+    await database.write(batch, { sync: isDelivered }, undo)
     head.counters = counters
     if (commit && entry) log.added(commit, entry[1])
     if (left && holder) unpacked.changedAt(holder[0], watermark)

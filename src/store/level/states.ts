@@ -8,16 +8,16 @@ import { resourceByKeyKey, stateKey } from './keys.ts'
 const datetimeLength = 6
 const nothing = Buffer.alloc(0)
 
-/** @returns the states to tell */
+/** @returns the states to deliver */
 export function stageStates(batch: Batch, { thingId, store }: Append, states: readonly Latest[]): Latest[] {
-  const told = states.map(({ key, record }) => ({ key, record: record && storedForm(record) }))
-  if (!store) return told
-  for (const { key, record } of told) {
+  const delivered = states.map(({ key, record }) => ({ key, record: record && storedForm(record) }))
+  if (!store) return delivered
+  for (const { key, record } of delivered) {
     const [state, byKey] = keysOfState(thingId, key)
     if (record) batch.put(state, encodeState(record)).put(byKey, nothing)
     else batch.del(state).del(byKey)
   }
-  return told
+  return delivered
 }
 
 /** Every key that `stageStates` puts or deletes. */

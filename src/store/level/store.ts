@@ -21,14 +21,14 @@ export interface LevelStoreOptions {
   readonly durability?: 'synced' | 'written'
   /** Bytes of disk that must be free for writes to be taken. Default 0: not watched. */
   readonly minFreeSpace?: number
-  /** Told of each commit. Default: nobody. */
+  /** Called with each commit. Default: nobody. */
   readonly observer?: Pick<Observer, 'committed'>
-  /** Told if the store was made by `open`. Default: nobody. */
+  /** Called if the store was made by `open`. Default: nobody. */
   readonly onCreated?: () => void
-  /** Told if `open` has given the store a newer format: no older version opens it from then on. Default: nobody. */
+  /** Called if `open` has given the store a newer format: no older version opens it from then on. Default: nobody. */
   readonly onNewFormat?: (formats: { readonly before: string; readonly now: string }) => void
   /**
-   * Told, once, if the store is lost: its directory is not at its place any more, or another is. From then on nothing is
+   * Called once, if the store is lost: its directory is not at its place any more, or another is. From then on nothing is
    * acknowledged or read. Default: nobody.
    */
   readonly onLost?: (error: Error) => void

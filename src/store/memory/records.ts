@@ -104,7 +104,7 @@ export function createMemoryRecords(
     const latest = states.map(({ key, record }) => ({ key, record: record && storedForm(record) }))
     if (store) putStates(thing, latest)
     if (id !== undefined) thing.writeIds.take(id, answer, receivedAt)
-    tell({ thingId, writeNumber, receivedAt, records, latest, stored: store, broadcast })
+    deliver({ thingId, writeNumber, receivedAt, records, latest, stored: store, broadcast })
     return { writeNumber, answer }
   }
 
@@ -125,7 +125,7 @@ export function createMemoryRecords(
     const { newest } = timeLine
     const removed = timeLine.remove(range)
     if (timeLine.newest === newest || isMagicKey(key)) return removed
-    tell({
+    deliver({
       thingId,
       writeNumber: ++newestWriteNumber,
       receivedAt: clock.newest(),
@@ -137,7 +137,7 @@ export function createMemoryRecords(
     return removed
   }
 
-  function tell(commit: Commit): void {
+  function deliver(commit: Commit): void {
     log.add(commit)
     for (const listener of listeners) listener(commit)
   }

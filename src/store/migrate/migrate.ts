@@ -21,7 +21,7 @@ export interface MigrateOptions extends DurabilityOptions {
   /** What becomes of a document; undefined: it stays behind. */
   readonly documentOf: (name: string, document: Document, numberOf: Move['numberOf']) => Document | undefined
   readonly onProgress: (progress: Progress) => void
-  /** Told what the operator should know of Redis. */
+  /** Called with what the operator should know of Redis. */
   readonly onWarning: (text: string) => void
 }
 

@@ -28,7 +28,7 @@ export class Source {
   readonly counters: Counters
   /** By the number that stands for the resource in its record keys. */
   readonly resources: ReadonlyMap<number, ResourceName>
-  /** Tells whether a server has run on the store since: it leaves a trace in the documents. */
+  /** Finds out whether a server has run on the store since: it leaves a trace in the documents. */
   readonly fingerprint: string
 
   private constructor(

@@ -41,7 +41,7 @@ const resourcesAtOnce = 8
  * values and positions in order; the names of the resources of each thing, those that were emptied too; each state, document,
  * logged commit, write id and refused write.
  *
- * @param onRecords told how many records more were read
+ * @param onRecords called with how many records more were read
  * @throws Error for the operator, naming what differs. ThingwireError store_unavailable
  */
 export async function verify(

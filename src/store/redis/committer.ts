@@ -47,7 +47,7 @@ const isHeldElsewhere = -2
 
 /**
  * Commits groups of one node on one database, one after another, a round trip each: the reply brings what the follower
- * has to tell up to there, too. A group counts for as long as all of it is waited for; if it was not committed, what is
+ * has to be delivered up to there, too. A group counts for as long as all of it is waited for; if it was not committed, what is
  * still waited for goes again.
  */
 export class RedisCommitter {

@@ -24,11 +24,11 @@ export function redisKeys(prefix: string) {
      * clock showed, all in milliseconds.
      */
     head: `${base}head`,
-    /** STREAM of commits, and of what else nodes tell one another, `<write number>-0` (log-entry.ts). */
+    /** STREAM of commits, and of what else nodes send one another, `<write number>-0` (log-entry.ts). */
     log: `${base}log`,
     /** LIST: newest write number at every 1,000th entry of the log, newest first, 100 of them. */
     logMarks: `${base}log-marks`,
-    /** Channel of what nodes tell one another without keeping it. */
+    /** Channel of messages between nodes that are not kept. */
     messages: `${base}messages`,
     /** LIST: write numbers of the entries of the log that are for followers alone, oldest first. */
     logPassing: `${base}log-passing`,

@@ -78,7 +78,7 @@ function compare(one: ResourceName, other: ResourceName): number {
   return 0
 }
 
-/** What the query selects, and from where on, as the script is told. */
+/** The query's selection and its start, as arguments of the script. */
 function selection({ thingId, key }: LatestQuery, after: ResourceName | undefined): [string, string, string] {
   if (thingId !== undefined && key !== undefined) return ['resource', thingId, key]
   if (key !== undefined) return ['key', after?.thingId ?? '', key]

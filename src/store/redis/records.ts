@@ -26,7 +26,7 @@ type QueuedCommit = RedisPendingCommit & PendingCommit<Committed>
  *
  * @param durable the same database, over the connection for what has to be durable
  * @param writes of the same database
- * @param observer told of each commit
+ * @param observer called with each commit
  */
 export function createRecords(
   database: RedisDatabase,
@@ -48,7 +48,7 @@ export function createRecords(
   const records: DriverRecords = {
     append: (write, ticket) => {
       const change = { write, documents: toTexts(write.documents), lock: write.lock }
-      commits.push({ change, ticket: behind(ticket, told) })
+      commits.push({ change, ticket: behind(ticket, delivered) })
     },
     answerOf: (...write) => answerOf(database, ...write),
     read: (...page) => readPage(database, ...page),
@@ -59,13 +59,13 @@ export function createRecords(
     snapshot: () =>
       alone(async () => {
         await hearAll()
-        // Listeners may have been told more, of other nodes; what they were told and what it shows must meet.
-        return new RedisSnapshot(database, follower, follower.newestTold)
+        // Listeners may have got more, of other nodes; what they got and what the snapshot shows must meet.
+        return new RedisSnapshot(database, follower, follower.newestDelivered)
       }),
     catchUp: () =>
       alone(async () => {
         await hearAll()
-        return follower.newestTold
+        return follower.newestDelivered
       }),
     // It waits for replicas like a write: what was deleted must not come back with a failover.
     remove: async (...range) => {
@@ -89,12 +89,12 @@ export function createRecords(
   return { records, commits }
 
   /** Its listeners come first. */
-  async function told<Told extends Receipt>(receipt: Told): Promise<Told> {
+  async function delivered<Delivered extends Receipt>(receipt: Delivered): Promise<Delivered> {
     await follower.reached(receipt.writeNumber)
     return receipt
   }
 
-  /** Resolves when listeners were told of all that is in the log now. */
+  /** Resolves when everything that is in the log now was delivered. */
   async function hearAll(): Promise<void> {
     await follower.reached(await newestWriteNumber(database))
   }

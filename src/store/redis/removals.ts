@@ -13,13 +13,13 @@ const removePieceOfLog = new Script('remove-log')
 export interface Removed {
   /** How many records were removed. */
   readonly count: number
-  /** Of the commit that tells what is latest now; undefined: nobody is told anything. */
+  /** Of the commit that delivers the new latest state; undefined: nothing is delivered. */
   readonly writeNumber: number | undefined
 }
 
 /**
  * Removes records of a resource that were stored before the call, a piece at a time, from the oldest on, so that
- * appends go on in between. The newest one goes with what is told of it. A crash leaves a removal half done; calling it
+ * appends go on in between. The newest one goes with the state that is delivered. A crash leaves a removal half done; calling it
  * again finishes it.
  *
  * @param alone runs a task when everything that was handed to the group commit before is committed
@@ -89,7 +89,7 @@ export async function removeOld(
 }
 
 /**
- * Removes all of a thing, a piece at a time, and tells nobody. Can be called again after a crash.
+ * Removes all of a thing, a piece at a time, and delivers nothing. Can be called again after a crash.
  *
  * @throws ThingwireError store_unavailable
  */

@@ -21,7 +21,7 @@ export class RedisSnapshot implements Snapshot {
   readonly #forget: () => void
   #isClosed = false
 
-  /** @param writeNumber of a commit that listeners were told, and behind which they were told none yet */
+  /** @param writeNumber of the newest commit that was delivered */
   constructor(database: RedisDatabase, follower: Undoing, writeNumber: number) {
     this.#database = database
     this.#follower = follower

@@ -32,9 +32,9 @@ export interface RedisStoreOptions extends DurabilityOptions {
   readonly url: string
   /** What the names of all keys begin with. Default `thingwire`. */
   readonly prefix?: string
-  /** Told of each commit. Default: nobody. */
+  /** Called with each commit. Default: nobody. */
   readonly observer?: Pick<Observer, 'committed'>
-  /** Told what an ack means, and what else an operator should know, as it happens; must not throw. Default: nobody. */
+  /** Called with what an ack means, and what else an operator should know, as it happens; must not throw. Default: nobody. */
   readonly onStatement?: (statement: Statement) => void
 }
 
@@ -95,11 +95,11 @@ export function createRedisStore(options: RedisStoreOptions): StoreDriver {
     isReady: () => opened().client.status === 'ready',
     size: () => memorySize(opened().client),
     async close() {
-      const { nodes, messages, follower, clients, stopTellingOutages } = opened()
+      const { nodes, messages, follower, clients, stopReportingOutages } = opened()
       await nodes.close()
       messages.close()
       await follower.close()
-      stopTellingOutages()
+      stopReportingOutages()
       for (const client of clients) client.disconnect()
     },
   }
@@ -145,7 +145,7 @@ async function openParts(client: Client, keys: Keys, options: RedisStoreOptions)
       messages,
       locks,
       clock: receipts,
-      stopTellingOutages: tellOutages(client, onStatement),
+      stopReportingOutages: reportOutages(client, onStatement),
     }
   } catch (error) {
     for (const opened of clients) opened.disconnect()
@@ -198,10 +198,10 @@ function sizeOf(bytes: number, maxmemory: number): StoreSize {
  * @param client connected
  * @returns how to stop
  */
-export function tellOutages(client: Client, say: (statement: Statement) => void): () => void {
+export function reportOutages(client: Client, say: (statement: Statement) => void): () => void {
   let isLost = false
   let isStopped = false
-  const tell = (level: Statement['level'], text: string) => {
+  const report = (level: Statement['level'], text: string) => {
     if (!isStopped) say({ level, text })
   }
   const watch = (redis: Redis) => {
@@ -213,12 +213,12 @@ export function tellOutages(client: Client, say: (statement: Statement) => void)
     })
     redis.on('close', () => {
       if (isConnected)
-        tell('warn', `the connection to Redis at ${address} is lost: ${newest?.code ?? 'closed'}`)
+        report('warn', `the connection to Redis at ${address} is lost: ${newest?.code ?? 'closed'}`)
       isLost ||= isConnected
       isConnected = false
     })
     redis.on('ready', () => {
-      if (isLost) tell('info', `connected to Redis again, at ${address}`)
+      if (isLost) report('info', `connected to Redis again, at ${address}`)
       isLost = false
       isConnected = true
       newest = undefined

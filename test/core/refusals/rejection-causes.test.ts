@@ -15,7 +15,7 @@ function collect() {
     listed.push(`${thingId}: ${message} x${count}`)
   })
   const tell = (thingId: string, message: string) =>
-    rejections.tell(thingId, new ThingwireError('connection_closed', message))
+    rejections.note(thingId, new ThingwireError('connection_closed', message))
   return { listed, tell }
 }
 

@@ -68,7 +68,7 @@ async function judge(
   const seen = readAnswers(connection.received)
   const answers = seen.answers.slice(before)
   const told = answers.map(tell)
-  const right = expected.map(answer => (typeof answer === 'number' ? `${answer}` : tellRefusal(answer)))
+  const right = expected.map(answer => (typeof answer === 'number' ? `${answer}` : reportRefusal(answer)))
   const problems = told.join() === right.join() ? [] : [`answered ${told.join(', ') || 'nothing'}`]
   for (const answer of answers) problems.push(...refusalProblems(answer, sent, secrets))
   for (const [name, value] of Object.entries(headers)) {
@@ -96,6 +96,6 @@ function tell(answer: HttpAnswer): string {
   return `${answer.status} ${reason}`
 }
 
-function tellRefusal(reason: keyof typeof catalogue): string {
+function reportRefusal(reason: keyof typeof catalogue): string {
   return `${catalogue[reason].status} ${reason}`
 }

@@ -32,7 +32,7 @@ afterEach(() => follower.close())
 
 async function snapshotNow(): Promise<RedisSnapshot> {
   await follower.reached(Number(await other.call('HGET', other.keys.head, 'number')))
-  return new RedisSnapshot(database, follower, follower.newestTold)
+  return new RedisSnapshot(database, follower, follower.newestDelivered)
 }
 
 async function rows(snapshot: RedisSnapshot, query: LatestQuery = {}): Promise<Row[]> {

@@ -5,7 +5,7 @@ class OpenWebSocket extends WebSocket {
   }
 }
 
-/** For mqtt.js, which writes until it is told of the end. */
+/** For mqtt.js, which writes until it is notified of the end. */
 export function openWebSocket(url: string, protocols: readonly string[]): WebSocket {
   return new OpenWebSocket(url, [...protocols])
 }

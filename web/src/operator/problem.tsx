@@ -1,4 +1,4 @@
-/** Why something failed, told at once to who does not see it. */
+/** Why something failed, announced at once to screen readers. */
 export function Problem({ text }: { readonly text: string | undefined }) {
   return text === undefined ? null : (
     <p class="problem" role="alert">

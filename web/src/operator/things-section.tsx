@@ -67,7 +67,7 @@ interface CreateThingProps {
 
 function CreateThing({ api, onCreated }: CreateThingProps) {
   const [name, setName] = useState('')
-  /** The name that another thing has, and that the operator has been told of. */
+  /** The name that another thing has, and that the operator has seen. */
   const [taken, setTaken] = useState<string>()
   const { isBusy, problem, run } = useAction()
 

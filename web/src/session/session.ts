@@ -36,7 +36,7 @@ export const session: ReadonlySignal<Session> = current
 export const linkProblem: ReadonlySignal<string | undefined> = problemOfLink
 
 /**
- * Signs in with the credential that this browser was told to keep, if there is one. A link signs in by itself only
+ * Signs in with the credential that this browser keeps, if there is one. A link signs in by itself only
  * where none is kept; anybody else is asked, so that a link which somebody sends replaces no sign-in unseen.
  */
 export async function resume(): Promise<void> {

@@ -8,7 +8,7 @@ export interface StoreFault {
   readonly fault: string
 }
 
-/** However many faults there are, so many are told. */
+/** Most faults that are reported. */
 const most = 1_000
 
 /** The faults that were found, counted all, kept in part. */

@@ -22,7 +22,7 @@ interface StoreFiles {
 }
 
 /**
- * Tells the files of a database by what its list of tables names. A table that is not in the list was being written when its process
+ * Compares the files of a database with its list of tables. A table that is not in the list was being written when its process
  * was killed, or was to be removed; what it holds is in a log or in other tables. Of a list that cannot be read every file counts.
  */
 export async function filesOfStore(location: string): Promise<StoreFiles> {
@@ -58,7 +58,7 @@ async function readList(location: string): Promise<FileList | undefined> {
     for (const edit of recordsOfLog(await readFile(join(location, name)))) apply(edit, tables, logs)
     return { name, tables, ...logs }
   } catch (error) {
-    // A damaged list is told of as a file.
+    // A damaged list is reported as a file.
     if (error instanceof RangeError || (error as NodeJS.ErrnoException).code !== undefined) return undefined
     throw error
   }

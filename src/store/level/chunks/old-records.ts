@@ -28,7 +28,7 @@ interface OldRecordsParts {
 /**
  * Removes what is too old. Not waited for on the disk: it goes there with the commits, and what a crash brings back is removed
  * again. LevelDB gives the space of removed keys back when it happens upon them, where few are written late or never, so it
- * is told to where there are many.
+ * is asked to where there are many.
  */
 export class OldRecords {
   readonly #database: Database

@@ -7,7 +7,7 @@ import { countInPacked, decodePacked, namesInPacked, packedForm, packedValue } f
 import { countInText, decodeText, newestInText, newestNameInText, textForm, textValue } from './text-chunk.ts'
 
 /**
- * The forms of a chunk in the database, told apart by the first byte of the value: of one record, that of the record
+ * The forms of a chunk in the database, distinguished by the first byte of the value: of one record, that of the record
  * (../record-value.ts); of several of one write, text (text-chunk.ts); of many writes, packed (packed-chunk.ts).
  */
 

@@ -34,7 +34,7 @@ const retryDelay = 1_000
 const resourcesAtOnce = 64
 
 /**
- * Packs while there is time for it. After the start it looks at every resource once, then at those of which `Unpacked` is told.
+ * Packs while there is time for it. After the start it looks at every resource once, then at those that `Unpacked` was called with.
  */
 export class Compactor {
   readonly #parts: CompactorParts

@@ -18,7 +18,7 @@ const mostSpans = 16
 /** However many resources there are: the others are found by looking at all of them. */
 const mostResources = 100_000
 
-/** Where something may have become worth compaction, in memory: told once for each resource in a commit. */
+/** Where something may have become worth compaction, in memory: called once for each resource in a commit. */
 export class Unpacked {
   /** Called when there is something that is due. */
   onDue: () => void = () => {}

@@ -48,7 +48,7 @@ interface DatabaseParts {
   readonly create?: boolean
   /** Gives space up when the disk is full. Default: none is held back. */
   readonly space?: DiskSpace
-  /** Told once if the store is lost: what its path leads to is not this store any more. Nothing is taken or read from then on. */
+  /** Called once if the store is lost: what its path leads to is not this store any more. Nothing is taken or read from then on. */
   readonly onLost?: ((error: Error) => void) | undefined
 }
 

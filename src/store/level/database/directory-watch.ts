@@ -32,7 +32,7 @@ export class DirectoryWatch {
   /** When the newest look that found it there began, on the clock of `performance.now()`. */
   #seenAt = 0
 
-  /** @param onGone told why, once or more */
+  /** @param onGone called with the reason, once or more */
   constructor(location: string, onGone: (why: string) => void) {
     this.#location = location
     this.#onGone = onGone
@@ -58,7 +58,7 @@ export class DirectoryWatch {
     return performance.now() - this.#seenAt < validity ? undefined : this.look()
   }
 
-  /** Looks now, also while it is stopped. Resolves when `onGone` was told, if it had to be. */
+  /** Looks now, also while it is stopped. Resolves when `onGone` was called, if it had to be. */
   look(): Promise<void> {
     this.#looking ??= this.#lookOnce().finally(() => {
       this.#looking = undefined

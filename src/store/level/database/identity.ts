@@ -27,7 +27,7 @@ export function newIdentity(): Buffer {
  */
 export async function mayHoldNewStore(location: string): Promise<boolean> {
   const names = await readdir(location).catch((error: NodeJS.ErrnoException) => {
-    // A place that cannot be looked at is told of by LevelDB.
+    // LevelDB reports a place that cannot be looked at.
     if (error.code === 'ENOENT') return []
     throw error
   })

@@ -1,6 +1,6 @@
 import { hasCode, isOutOfSpace } from './level-errors.ts'
 
-/** What an operator is told of a database that cannot be opened, in one line. */
+/** One line for the operator: why a database cannot be opened. */
 export function openError(error: unknown, location: string): Error {
   const cause = error instanceof Error ? error.cause : undefined
   const text = cause instanceof Error ? cause.message : String(error)

@@ -44,7 +44,7 @@ export class LevelCommitLog {
     return [logKey(commit.writeNumber), encode(commit)]
   }
 
-  /** To be called when a commit's entry is stored, in the order of the write numbers, before anybody is told of the commit. */
+  /** To be called when a commit's entry is stored, in the order of the write numbers, before the commit is delivered. */
   added({ thingId, writeNumber }: Commit, entry: Buffer): void {
     this.#recent.add({ thingId, writeNumber, bytes: entry.length })
   }

@@ -24,7 +24,7 @@ const rules = {
   maxRetriesPerRequest: 0,
   maxLoadingRetryTime: 1_000,
   retryStrategy: reconnectDelay,
-  // Redis 7.0 does not know the command that would tell it.
+  // Redis 7.0 does not know the command that would give it.
   disableClientInfo: true,
 } as const satisfies RedisOptions
 

@@ -22,7 +22,7 @@ export function waitingForReplicas(client: Client, options: DurabilityOptions): 
       const [[refusal, reply] = [], [failure, reached] = []] = replies ?? []
       if (refusal) throw await followed(client, refusal)
       if (failure) throw failure
-      // WAITAOF tells of the master first.
+      // WAITAOF gives the master first.
       const [there] = [reached].flat().slice(-1)
       if (Number(there) < replicas) throw new ThingwireError('store_timeout')
       return reply

@@ -1,6 +1,6 @@
 import { type Redis, ReplyError } from 'ioredis'
 
-/** What a server says of itself; undefined: it does not tell us. */
+/** A setting of the server; undefined: the server does not give it. */
 export interface ServerSettings {
   /** As `7.0.15`. */
   readonly version: string | undefined
@@ -22,7 +22,7 @@ export interface ServerSettings {
   readonly replicas: number | undefined
 }
 
-/** Asks with CONFIG, and with INFO what CONFIG does not tell: a managed Redis forbids it. */
+/** Asks with CONFIG, and with INFO what CONFIG does not give: a managed Redis forbids it. */
 export async function serverSettings(server: Redis): Promise<ServerSettings> {
   const [info, config] = await Promise.all([readInfo(server), readConfig(server)])
   const replicas = info.get('connected_slaves')

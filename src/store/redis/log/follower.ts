@@ -37,12 +37,12 @@ interface LogPart {
 }
 
 /**
- * Reads the commit log as it grows, whichever node writes to it, and tells this node's listeners: so live order is commit
- * order on every node, and what a node misses while it cannot reach Redis is told when it can. Where the log does not go
- * back so far, or Redis has lost of it what was read, listeners are told that, and it goes on with what is new.
+ * Reads the commit log as it grows, whichever node writes to it, and calls this node's listeners: so live order is commit
+ * order on every node, and what a node misses while it cannot reach Redis is delivered when it can. Where the log does not go
+ * back so far, or Redis has lost of it what was read, listeners are notified of the gap, and it goes on with what is new.
  *
  * What this node commits comes with the reply, and what others have committed before it (`take`). A node that writes all
- * the time so asks for nothing; one that does not is told by Redis.
+ * the time so asks for nothing; Redis notifies one that does not.
  */
 export class Follower {
   readonly listeners: LogListeners
@@ -51,7 +51,7 @@ export class Follower {
   readonly #node: string
   /** In the order of their write numbers as a rule. */
   #waiters: { readonly writeNumber: number; readonly resolve: () => void; readonly reject: () => void }[] = []
-  #newestTold = 0
+  #newestDelivered = 0
   /** Number of the newest write that was read: it can be looked for. */
   #newestRead = 0
   /** Number of the newest write in front of which a gap ends. */
@@ -71,9 +71,9 @@ export class Follower {
     this.listeners = new LogListeners(node)
   }
 
-  /** Number of the newest write that listeners were told. */
-  get newestTold(): number {
-    return this.#newestTold
+  /** Number of the newest write that was delivered. */
+  get newestDelivered(): number {
+    return this.#newestDelivered
   }
 
   /** Number of the newest write that was read of the log, unless there was a gap behind it. */
@@ -86,23 +86,23 @@ export class Follower {
    * @returns how many other nodes wrote of them what was new
    */
   take(entries: readonly (LogEntry | ShortEntries)[]): number {
-    return this.#isClosed ? 0 : this.#tell(entries)
+    return this.#isClosed ? 0 : this.#deliver(entries)
   }
 
-  /** @param newestTold number of the newest write that listeners need not be told */
-  start(newestTold: number): void {
-    this.#newestTold = newestTold
-    this.#newestRead = newestTold
+  /** @param newestDelivered number of the newest write that need not be delivered */
+  start(newestDelivered: number): void {
+    this.#newestDelivered = newestDelivered
+    this.#newestRead = newestDelivered
     this.#running = this.#run()
   }
 
   /**
-   * Resolves when listeners were told every write up to this one.
+   * Resolves when every write up to this one was delivered.
    *
    * @throws ThingwireError store_unavailable when it is closed before
    */
   reached(writeNumber: number): Promise<void> {
-    if (writeNumber <= this.#newestTold) return Promise.resolve()
+    if (writeNumber <= this.#newestDelivered) return Promise.resolve()
     return new Promise((resolve, reject) => {
       const closed = () => reject(new ThingwireError('store_unavailable', 'the store is closed'))
       if (this.#isClosed) closed()
@@ -111,15 +111,15 @@ export class Follower {
     })
   }
 
-  /** From now on `undoSince` knows of what is written behind `newestTold`, as it is now. Returns how to stop. */
+  /** From now on `undoSince` knows of what is written behind `newestDelivered`, as it is now. Returns how to stop. */
   remember(): () => void {
-    return this.#undo.open(this.#newestTold)
+    return this.#undo.open(this.#newestDelivered)
   }
 
   /**
    * Of the commits behind the write, in their order, what was latest before them and is of this write or older.
    *
-   * @param writeNumber `newestTold` at a call of `remember` that was not stopped
+   * @param writeNumber `newestDelivered` at a call of `remember` that was not stopped
    * @throws ThingwireError store_unavailable: some of them were missed
    */
   undoSince(writeNumber: number): readonly Undo[] {
@@ -168,19 +168,19 @@ export class Follower {
   }
 
   async #follow(): Promise<void> {
-    const before = this.#newestTold
+    const before = this.#newestDelivered
     const { entries, newest, trimmed } = await this.#read(longestBlock)
     // Meanwhile it may have been brought more.
-    const isMissing = trimmed > this.#newestTold || newest < before
+    const isMissing = trimmed > this.#newestDelivered || newest < before
     if (isMissing) await this.#skip()
-    else if (entries.length > 0) this.#tell(entries)
-    else if (newest > this.#newestTold) await this.#passEmpty(newest)
+    else if (entries.length > 0) this.#deliver(entries)
+    else if (newest > this.#newestDelivered) await this.#passEmpty(newest)
   }
 
   /** @param block how long to wait for an entry, milliseconds; absent: not at all */
   async #read(block?: number): Promise<LogPart> {
     const blocking = block === undefined ? [] : ['BLOCK', block]
-    const from = `${this.#newestTold}-0`
+    const from = `${this.#newestDelivered}-0`
     // Over one connection, so that nothing is trimmed unseen between what was looked for and what was found.
     const replies = await this.#client
       .pipeline()
@@ -197,7 +197,7 @@ export class Follower {
   async #passEmpty(newest: number): Promise<void> {
     const { entries } = await this.#read()
     if (entries.length === 0) this.#reach(newest)
-    this.#tell(entries)
+    this.#deliver(entries)
   }
 
   /** Whether Redis, which was away, has come back without what was read of it. */
@@ -210,47 +210,47 @@ export class Follower {
   }
 
   async #skip(): Promise<void> {
-    const place = await beginAnew.run(this.#client, this.#keys.head, [this.#node, this.#newestTold])
+    const place = await beginAnew.run(this.#client, this.#keys.head, [this.#node, this.#newestDelivered])
     this.#gapAt = Number(place)
     this.#undo.clear()
     this.#newestRead = this.#gapAt
-    this.listeners.tellGap()
+    this.listeners.reportGap()
     this.#reach(this.#gapAt)
   }
 
-  #tell(parts: readonly (LogEntry | ShortEntries)[]): number {
+  #deliver(parts: readonly (LogEntry | ShortEntries)[]): number {
     if (parts.length === 0) return 0
     const others = new Set<string>()
     this.#cameAt = performance.now()
     for (const part of parts) {
       if (Buffer.isBuffer(part)) {
-        for (const commit of decodeShort(part, this.#newestTold, this.#node)) {
+        for (const commit of decodeShort(part, this.#newestDelivered, this.#node)) {
           this.#pass(commit, others)
-          this.listeners.tellCommit(commit)
+          this.listeners.deliverCommit(commit)
         }
-      } else if (writeNumberOf(part) > this.#newestTold) {
+      } else if (writeNumberOf(part) > this.#newestDelivered) {
         const entry = decodeEntry(part, this.#node)
         this.#pass(entry, others)
         this.#undo.add(entry.undo)
-        this.listeners.tell(entry)
+        this.listeners.deliver(entry)
       }
     }
-    this.#reach(this.#newestTold)
+    this.#reach(this.#newestDelivered)
     return others.size
   }
 
   #pass({ writeNumber, node }: Pick<DecodedEntry, 'writeNumber' | 'node'>, others: Set<string>): void {
-    this.#newestTold = writeNumber
+    this.#newestDelivered = writeNumber
     this.#newestRead = writeNumber
     if (node !== this.#node) others.add(node)
   }
 
   #reach(writeNumber: number): void {
-    this.#newestTold = Math.max(this.#newestTold, writeNumber)
+    this.#newestDelivered = Math.max(this.#newestDelivered, writeNumber)
     const waiting = this.#waiters
     this.#waiters = []
     for (const waiter of waiting) {
-      if (waiter.writeNumber <= this.#newestTold) waiter.resolve()
+      if (waiter.writeNumber <= this.#newestDelivered) waiter.resolve()
       else this.#waiters.push(waiter)
     }
   }

@@ -4,7 +4,7 @@ import type { Commit } from '../../contract.ts'
 import { Listeners } from '../../listeners.ts'
 import type { DecodedEntry } from './log-entry.ts'
 
-/** Whom a node tells of the log: of commits and locks whoever made them, of all else what other nodes did. */
+/** Listeners to the log: to commits and locks of every node, to all else of other nodes. */
 export class LogListeners {
   readonly #node: string
   readonly #commits = new Listeners<(commit: Commit) => void>()
@@ -19,26 +19,26 @@ export class LogListeners {
   /** Of each lock that is taken, by whichever node. */
   readonly onTaken = this.#takings.listen
 
-  /** @param node that does not need to be told what it did itself */
+  /** @param node whose own changes are left out */
   constructor(node: string) {
     this.#node = node
   }
 
-  /** Documents first: who is told of a commit finds them as they are behind it. */
-  tell({ node, thingId, commit, documents, refused, taken }: DecodedEntry): void {
+  /** Documents first: a listener to a commit finds them as they are behind it. */
+  deliver({ node, thingId, commit, documents, refused, taken }: DecodedEntry): void {
     const isElsewhere = node !== this.#node
     if (taken) for (const listener of this.#takings) listener(taken)
     if (isElsewhere && documents.length > 0) for (const listener of this.#documents) listener(documents)
     if (isElsewhere && refused) for (const listener of this.#refused) listener(thingId, refused)
-    if (commit) this.tellCommit(commit)
+    if (commit) this.deliverCommit(commit)
   }
 
   /** An entry that is this and nothing else. */
-  tellCommit(commit: Commit): void {
+  deliverCommit(commit: Commit): void {
     for (const listener of this.#commits) listener(commit)
   }
 
-  tellGap(): void {
+  reportGap(): void {
     for (const listener of this.#documents) listener(undefined)
     for (const listener of this.#gaps) listener()
   }

@@ -56,7 +56,7 @@ export class LoggedCommit implements Commit {
   #records: Commit['records'] = none
   #latest: Commit['latest'] = none
 
-  /** @param reader node that is told of it: to it a commit of any other one `isElsewhere`. Absent: that is not said */
+  /** @param reader node that reads it: to that node, a commit of another one `isElsewhere`. Absent: `isElsewhere` is left out */
   constructor(thingId: string, writeNumber: number, text: CommitText, reader?: string) {
     const receiptAt = text.indexOf(' ') + 1
     const flagsAt = text.indexOf(' ', receiptAt) + 1

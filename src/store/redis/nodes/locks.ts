@@ -17,10 +17,10 @@ export class RedisLocks implements DriverLocks {
   readonly #commit: (change: LockChange, ticket: CommitTicket<Committed>) => void
   readonly #listeners = new Listeners<(lock: Lock) => void>()
   readonly onLost = this.#listeners.listen
-  /** Of this node, by name, as the log has told them. */
+  /** Of this node, by name, as the log has them. */
   readonly #own = new Map<string, string>()
-  /** Owners of this node whose taking the log has not told. */
-  readonly #untold = new Set<string>()
+  /** Owners of this node whose entry in the log has not been read. */
+  readonly #unread = new Set<string>()
   #taken = 0
 
   /** @param commit commits a change in order with all else that the node commits */
@@ -42,7 +42,7 @@ export class RedisLocks implements DriverLocks {
     from?: { readonly owner: string | undefined },
   ): undefined {
     const lock = { name, owner: `${this.#database.node}:${++this.#taken}` }
-    this.#untold.add(lock.owner)
+    this.#unread.add(lock.owner)
     const change = { kind: 'take', lock, ...(from && { from: from.owner }) } as const
     const committed = promised<Committed>(ticket, own => this.#commit(change, own))
     settle(ticket, this.#takenWith(lock, committed))
@@ -52,13 +52,13 @@ export class RedisLocks implements DriverLocks {
     try {
       const { writeNumber, before } = await committed
       await this.#follower.reached(writeNumber)
-      if (this.#untold.has(lock.owner)) await this.#lookAt(lock)
+      if (this.#unread.has(lock.owner)) await this.#lookAt(lock)
       return { ...lock, before }
     } catch (error) {
       if (error instanceof LockLost) return undefined
       throw error
     } finally {
-      this.#untold.delete(lock.owner)
+      this.#unread.delete(lock.owner)
     }
   }
 
@@ -90,12 +90,12 @@ export class RedisLocks implements DriverLocks {
 
   #onTaken({ name, owner }: Lock): void {
     const before = this.#own.get(name)
-    if (this.#untold.delete(owner)) this.#own.set(name, owner)
+    if (this.#unread.delete(owner)) this.#own.set(name, owner)
     else this.#own.delete(name)
-    if (before !== undefined && before !== owner) this.#tell({ name, owner: before })
+    if (before !== undefined && before !== owner) this.#notify({ name, owner: before })
   }
 
-  /** The log was not told without a gap, and another node may have it by now. */
+  /** The log was not read without a gap, and another node may have it by now. */
   async #lookAt(lock: Lock): Promise<void> {
     this.#own.set(lock.name, lock.owner)
     await this.#compare([lock])
@@ -112,11 +112,11 @@ export class RedisLocks implements DriverLocks {
       const isOurs = this.#own.get(lock.name) === lock.owner
       if (!isOurs || found[index]?.toString() === lock.owner) continue
       this.#own.delete(lock.name)
-      this.#tell(lock)
+      this.#notify(lock)
     }
   }
 
-  #tell(lock: Lock): void {
+  #notify(lock: Lock): void {
     for (const listener of this.#listeners) listener(lock)
   }
 }

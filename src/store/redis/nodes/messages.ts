@@ -8,7 +8,7 @@ const retryAfter = 100
 /** PUBLISH has no key: of a cluster, ioredis would send each to another server, and one would overtake another. */
 const publish = "return redis.call('PUBLISH', KEYS[1], ARGV[1])"
 
-/** What nodes tell one another without keeping it: Redis' publish and subscribe. */
+/** Messages between nodes that are not kept: Redis' publish and subscribe. */
 export class NodeMessages {
   readonly #database: RedisDatabase
   readonly #connect: (key: string) => Promise<Redis>

@@ -50,7 +50,7 @@ export class RedisNodes implements Nodes {
    * @param clock that is to hear the time with each heartbeat
    * @param receipts likewise, the newest receipt time
    * @param locks of this node, and of those that are dead
-   * @param say told what this node is called, and which others it finds dead: of all nodes one finds a dead one
+   * @param say called with what this node is called, and which others it finds dead: of all nodes one finds a dead one
    */
   constructor(
     database: RedisDatabase,

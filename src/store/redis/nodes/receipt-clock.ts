@@ -23,7 +23,7 @@ export class RedisReceipts implements ReceiptClock {
   /** @param newest receipt time @param from as in `ClockStep`, when the clock was believed last; 0: never @param to likewise */
   hear({ newest, from, to }: { newest: number; from: number; to: number }): void {
     this.#newest = to === this.#knownStep ? Math.max(this.#newest, newest) : newest
-    if (this.#knownStep !== undefined && to !== this.#knownStep) this.#tell({ from, to })
+    if (this.#knownStep !== undefined && to !== this.#knownStep) this.#report({ from, to })
     this.#knownStep = to
   }
 
@@ -43,7 +43,7 @@ export class RedisReceipts implements ReceiptClock {
     return Math.floor(this.#clock.earliestAt(performance.now()) / 1_000)
   }
 
-  #tell(step: ClockStep): void {
+  #report(step: ClockStep): void {
     this.steppedBack = step
     for (const listener of this.#listeners) listener(step)
   }

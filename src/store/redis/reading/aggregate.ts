@@ -9,7 +9,7 @@ const aggregateScript = new Script('aggregate', 'time-line')
 
 /** Of one piece. */
 const mostRollups = 256
-/** Buckets of which a piece is told the edges: few pieces have records of more. */
+/** Buckets whose edges a piece is given: few pieces have records of more. */
 const bucketsAhead = 128
 
 const datetimeLength = 6

@@ -201,7 +201,7 @@ local function commit(write)
   if #added > 0 then lists[1] = '"records":[' .. table.concat(added, ',') .. ']' end
   if #latest > 0 then lists[#lists + 1] = '"latest":[' .. table.concat(latest, ',') .. ']' end
   local flags = (write.broadcast and 1 or 0) + (write.stored and 2 or 0) + (has_magic and 4 or 0)
-  local told = string.format(
+  local text = string.format(
     '%s %s %d %d {%s}',
     node,
     text(receipt),
@@ -209,7 +209,7 @@ local function commit(write)
     #added,
     table.concat(lists, ',')
   )
-  local entry = { 't', write.thing, 'c', told }
+  local entry = { 't', write.thing, 'c', text }
   for _, field in ipairs(undo) do entry[#entry + 1] = field end
   return number, entry, not write.stored or (#added == 0 and #latest == 0)
 end
@@ -248,7 +248,7 @@ local function read_lock()
   return { name = argument(), owner = argument() }
 end
 
--- Returns -2 if another one has it, else 0, and who had it; it is told, since that one may be on another node.
+-- Returns -2 if another one has it, else 0, and who had it; the log has it, since that one may be on another node.
 local function take_hold()
   local lock, way, from = read_lock(), argument(), nil
   if way == 'from' then from = argument() end
@@ -281,11 +281,11 @@ local function change(kind)
   if not is_held(lock.name, lock.owner) then return -2, '' end
   local number, answer, entry, passing = 0, '', nil, nil
   if write then number, answer, entry, passing = decide(write) end
-  local told = number >= 0 and put_documents(documents) or {}
-  if #told > 0 then
+  local names = number >= 0 and put_documents(documents) or {}
+  if #names > 0 then
     if not entry then entry, passing = { 'o', node }, true end
     entry[#entry + 1] = 'd'
-    entry[#entry + 1] = cjson.encode(told)
+    entry[#entry + 1] = cjson.encode(names)
   end
   if entry then append_to_log(number > 0 and number or next_number(), entry, passing) end
   return number, answer

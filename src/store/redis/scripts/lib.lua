@@ -132,9 +132,9 @@ local function append_to_log(number, entry, passing)
 end
 
 -- Puts documents, names and JSON in turn; an empty string instead of JSON removes. Returns the names that other nodes are
--- told: none of what only the node that serves a session looks at, and that comes and goes with each message.
+-- logged: none of what only the node that serves a session looks at, and that comes and goes with each message.
 local function put_documents(documents)
-  local told = {}
+  local names = {}
   for at = 1, #documents, 2 do
     local name, json = documents[at], documents[at + 1]
     if json == '' then
@@ -144,7 +144,7 @@ local function put_documents(documents)
       redis.call('HSET', base .. 'o', name, json)
       redis.call('ZADD', base .. 'n', 0, name)
     end
-    if string.sub(name, 1, 15) ~= 'mqtt-in-flight/' then told[#told + 1] = name end
+    if string.sub(name, 1, 15) ~= 'mqtt-in-flight/' then names[#names + 1] = name end
   end
-  return told
+  return names
 end

@@ -18,11 +18,11 @@ for at = 5, put_from - 1, 2 do
 end
 local documents = {}
 for at = put_from, #ARGV do documents[#documents + 1] = ARGV[at] end
-local told = put_documents(documents)
-if #told > 0 then
+local names = put_documents(documents)
+if #names > 0 then
   local number = write_number_after(newest_write_number())
   redis.call('HSET', KEYS[1], 'number', text(number))
-  append_to_log(number, { 'o', node, 'd', cjson.encode(told) }, true)
+  append_to_log(number, { 'o', node, 'd', cjson.encode(names) }, true)
 end
 keep_reply(node, write, 1)
 return { time, 1 }

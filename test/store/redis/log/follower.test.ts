@@ -93,10 +93,10 @@ describe('Follower', () => {
     const { follower, events } = await follow(0)
     await append1(1)
     await events.first(1)
-    const { newestTold } = follower
+    const { newestDelivered } = follower
     await redisCall('FLUSHALL')
     await events.first(2)
-    expect(await append1('new')).toBeGreaterThan(newestTold)
+    expect(await append1('new')).toBeGreaterThan(newestDelivered)
     expect(await events.first(3)).toEqual([1, 'gap', 'new'])
   })
 
@@ -172,12 +172,12 @@ describe('Follower', () => {
     const [before] = await append(other, write([], { states: [state('old')] }))
     const { follower, events } = await follow(0)
     await follower.reached(before?.writeNumber ?? 0)
-    const snapshot = new RedisSnapshot(other, follower, follower.newestTold)
+    const snapshot = new RedisSnapshot(other, follower, follower.newestDelivered)
     await redisCall('FLUSHALL')
     expect((await events.first(2)).at(-1)).toBe('gap')
     await expect(collect(snapshot.latest({}))).rejects.toMatchObject({ reason: 'store_unavailable' })
     await snapshot.close()
-    const next = new RedisSnapshot(other, follower, follower.newestTold)
+    const next = new RedisSnapshot(other, follower, follower.newestDelivered)
     expect(await collect(next.latest({}))).toEqual([])
     await next.close()
   })

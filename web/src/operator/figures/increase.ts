@@ -1,6 +1,6 @@
 import type { Labels, Metrics } from './metrics.ts'
 
-/** How much a counter rose each second from `before` to `now`; undefined if it cannot be told. */
+/** How much a counter rose each second from `before` to `now`; undefined if that is unknown. */
 export function rate(
   now: Metrics,
   before: Metrics | undefined,

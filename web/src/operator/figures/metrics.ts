@@ -1,4 +1,4 @@
-/** What a series is told apart by. */
+/** The labels that distinguish a series. */
 export type Labels = Readonly<Record<string, string>>
 
 interface Sample {

@@ -11,7 +11,7 @@ interface ServerFacts {
   readonly loopback: boolean
 }
 
-/** Where the server listens; without an answer, the port that MQTT has unless told otherwise. */
+/** Where the server listens; without an answer, the port that MQTT has by default. */
 export function useServerFacts(api: Api): ServerFacts {
   const [facts, setFacts] = useState<ServerFacts>({ mqttPort: 1883, loopback: false })
   useEffect(() => {
