@@ -172,7 +172,8 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
 
   /** CONNACK 0 is sent: takes what came behind CONNECT. */
   resume(): void {
-    this.#state = 'connected'
+    // The client can be gone by the time the broker asks for a decision.
+    if (this.#state !== 'left') this.#state = 'connected'
     this.inbound.resume()
   }
 
