@@ -39,7 +39,7 @@ describe('thingwire forward', () => {
     const { port } = listener.address() as AddressInfo
     const { code, stdout, stderr } = await forward(servers, `mqtt://127.0.0.1:${port}`)
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-    expect(stderr).toMatch(/it is no Thingwire: it does not tell its date\n$/)
+    expect(stderr).toMatch(/it is no Thingwire: it does not give its date\n$/)
   })
 
   it('does not start where something else than MQTT answers', async () => {

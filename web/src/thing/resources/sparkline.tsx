@@ -54,7 +54,7 @@ export function Sparkline({ api, thingId, resourceKey, record, values }: Sparkli
   )
 }
 
-/** How often records have come that `record` does not tell of one by one: late, or faster than it changes. */
+/** How often records have come that `record` does not report one by one: late, or faster than it changes. */
 function useBursts(values: LatestValues, resourceKey: string): number {
   const [bursts, setBursts] = useState(0)
   useEffect(() => {
