@@ -25,7 +25,7 @@ import {
   sessionsOfHost,
 } from './embed/index.ts'
 import type { Forwarder, ForwardOptions } from './forward/forwarder.ts'
-import { LeftLog } from './forward/left-log.ts'
+import { LeftLog } from './forward/progress.ts'
 import type { HttpThings } from './http/http-things.ts'
 import { Live } from './live/index.ts'
 import { EventIds } from './live/streams/event-ids.ts'

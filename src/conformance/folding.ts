@@ -6,7 +6,7 @@ import { key, thing, type Where } from './writes.ts'
 
 /** Aggregates as they are defined: records that are read, folded with exact arithmetic. */
 
-export interface Summarised extends Where {
+interface Summarised extends Where {
   readonly buckets: Buckets
 }
 

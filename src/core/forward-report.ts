@@ -26,7 +26,7 @@ export interface ForwardReport {
 }
 
 /** A thing whose records wait since the central server does not take its token. */
-export interface HeldThing {
+interface HeldThing {
   readonly thingId: string
   readonly why: string
   /** Milliseconds. */

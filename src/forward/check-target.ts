@@ -3,7 +3,7 @@ import type { Target } from './target.ts'
 import type { ThingMap } from './thing-map.ts'
 
 /** What a look at the central server has shown. */
-export interface TargetCheck {
+interface TargetCheck {
   /** Why it was not reached: then nothing is known of the tokens. */
   readonly down?: string
   /** Why it can be no Thingwire. */

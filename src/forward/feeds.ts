@@ -17,7 +17,7 @@ const pageSize = 2_000
 const gatherFor = 20
 
 /** Where reading has come to, as it can be kept. */
-export interface FeedsPosition {
+interface FeedsPosition {
   readonly after: number
   /** By thing id. */
   readonly apart: ReadonlyMap<string, number>

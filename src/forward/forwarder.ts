@@ -6,12 +6,11 @@ import type { Lock } from '../core/locks.ts'
 import type { Nodes } from '../core/nodes.ts'
 import type { Commit, DocumentStore, RecordStore } from '../core/ports.ts'
 import type { Live, LoggedWrite, LogReader } from '../live/index.ts'
-import { ByteBudget } from './byte-budget.ts'
 import { activate, Connection, ThingHeld } from './connection.ts'
 import { Feed } from './feed.ts'
 import { Feeds } from './feeds.ts'
 import { type ForwardLog, ForwardNotices } from './forward-notices.ts'
-import { Link } from './link.ts'
+import { ByteBudget, Link } from './link.ts'
 import { Progress } from './progress.ts'
 import type { Target } from './target.ts'
 import type { ThingMap } from './thing-map.ts'
@@ -322,7 +321,7 @@ export class Forwarder implements LogReader, ForwardReporter {
  * Tokens for things that have an activation code alone. One after another: a code answers for the same thing at the central
  * server until that has used its token (contract §6.2, activation), so that nothing is lost where this process dies in between.
  */
-export class Activations {
+class Activations {
   readonly #map: ThingMap
   readonly #link: Link
   #latest: Promise<unknown> = Promise.resolve()

@@ -2,6 +2,7 @@ import type { RefusedRecord } from '../core/forward-report.ts'
 import { listDocuments } from '../core/list-documents.ts'
 import type { Lock } from '../core/locks.ts'
 import type { Commit, Document, DocumentStore } from '../core/ports.ts'
+import type { Live, LogReader } from '../live/index.ts'
 
 /**
  * `forward/cursor`: every commit up to `after` is forwarded, but for those of the things that have a position of their own. `cut`:
@@ -164,4 +165,34 @@ function isSame(one: Position, other: Position): boolean {
   const isAlike = one.after === other.after && one.cut === other.cut && one.dropped === other.dropped
   if (!isAlike || one.apart.size !== other.apart.size) return false
   return [...one.apart].every(([thingId, after]) => other.apart.get(thingId) === after)
+}
+
+/**
+ * What waits to be forwarded stays in the commit log while the server is run without forwarding, be it by mistake. What is
+ * written meanwhile is not kept for it: nobody may ever forward again.
+ */
+export class LeftLog implements LogReader {
+  readonly #progress: Progress
+  readonly #upTo: number
+
+  private constructor(progress: Progress, upTo: number) {
+    this.#progress = progress
+    this.#upTo = upTo
+  }
+
+  /** @returns whether something was ever forwarded. @throws ThingwireError of the store */
+  static async open(documents: DocumentStore, live: Live): Promise<boolean> {
+    const progress = await Progress.leave(documents)
+    if (!progress) return false
+    live.log.keepFor(new LeftLog(progress, live.keptWriteNumber))
+    return true
+  }
+
+  wants(): boolean {
+    return false
+  }
+
+  async startTrim(): Promise<(commit: Commit) => boolean> {
+    return commit => commit.writeNumber <= this.#upTo && this.#progress.isNeeded(commit)
+  }
 }

@@ -7,7 +7,7 @@ import type { Observer } from '../core/observer.ts'
 import type { RecordStore, RefusedWrites } from '../core/ports.ts'
 import type { ReceiptClock } from '../core/time/clock.ts'
 import type { Live } from '../live/index.ts'
-import type { StreamLog } from '../live/streams/stream-log.ts'
+import type { StreamLog } from '../live/streams/shared-stream-log.ts'
 import type { MagicStates } from './reading/magic-states.ts'
 
 /** What the HTTP door needs of the service; the `Things` of `createThings` has all of it. */

@@ -212,7 +212,7 @@ export const refuseBase: Operation = {
 }
 
 /** `GET /v2/`: some clients try their credential on it. */
-export function baseRoute(scope: FastifyInstance): void {
+function baseRoute(scope: FastifyInstance): void {
   // Not thrown: it is no credential that has failed.
   scope.get('/', { config: { operation: refuseBase } }, (request, reply) => {
     return replyError(new ThingwireError('invalid_session', 'Invalid session token'), request, reply)
@@ -226,7 +226,7 @@ const headerNames = /^[A-Za-z0-9-]+( *, *[A-Za-z0-9-]+)*$/
  * safe: no browser adds a credential by itself. Written here because a device must see none of these headers and a
  * preflight must have a body, and @fastify/cors sends `Vary` to all and an empty answer.
  */
-export function allowOrigins(scope: FastifyInstance, allowedOrigins: readonly string[]): void {
+function allowOrigins(scope: FastifyInstance, allowedOrigins: readonly string[]): void {
   const any = allowedOrigins.includes('*')
   scope.addHook('onRequest', (request, reply, done) => {
     const { origin } = request.headers
@@ -253,7 +253,7 @@ const tolerant = [writeRecords, activateThing]
  * Makes every other request refuse a query parameter that its operation does not name, and a body where it names none: a
  * misspelled `startDate`, or one in a body, would remove everything.
  */
-export function refuseUnknown(v2: FastifyInstance, bodies: JsonBodies, redactor: Redactor): void {
+function refuseUnknown(v2: FastifyInstance, bodies: JsonBodies, redactor: Redactor): void {
   v2.addHook('onRoute', route => {
     const { operation } = route.config ?? {}
     if (!operation || tolerant.includes(operation)) return
@@ -281,7 +281,7 @@ function isGiven(credential: CredentialKind, request: FastifyRequest): boolean {
 }
 
 /** The routes of a scope, to distinguish a wrong method on a known path (405) from an unknown path (404). */
-export class KnownPaths {
+class KnownPaths {
   readonly #methods = new Map<string, Set<string>>()
 
   /** Takes note of every route that is registered in the scope from now on. */

@@ -242,7 +242,7 @@ export class Slot<Item> {
 }
 
 /** First in, first out, of many thousands too: to shift an array of those costs as much as it is long. */
-export class Fifo<Item> {
+class Fifo<Item> {
   #items: Item[] = []
   #next = 0
 

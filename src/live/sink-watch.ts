@@ -5,7 +5,7 @@ import type { Writable } from 'node:stream'
 /** How often a sink that has not taken everything is looked at, as a part of `drainTimeout`. */
 const looksPerTimeout = 10
 
-export interface SinkWatchParts {
+interface SinkWatchParts {
   readonly sink: Writable
   /** The connection under the sink, if it is one. */
   readonly socket: Socket | undefined
@@ -92,7 +92,7 @@ let newest: { readonly at: number; readonly reading: Promise<ReadonlyMap<string,
  *
  * @returns undefined where the system does not say
  */
-export async function kernelQueue(socket: Socket): Promise<string | undefined> {
+async function kernelQueue(socket: Socket): Promise<string | undefined> {
   const { localPort, remotePort } = socket
   if (localPort === undefined || remotePort === undefined) return undefined
   if (!newest || performance.now() - newest.at > freshFor) {

@@ -100,7 +100,7 @@ export function mergePatch(target: unknown, patch: object): object {
 }
 
 /** Sets the value at the path; what is on the way and no object is replaced by one. */
-export function setAt(target: unknown, path: readonly string[], value: unknown): unknown {
+function setAt(target: unknown, path: readonly string[], value: unknown): unknown {
   const [name, ...rest] = path
   if (name === undefined) return value
   const members = membersOf(target)
@@ -109,7 +109,7 @@ export function setAt(target: unknown, path: readonly string[], value: unknown):
 }
 
 /** Removes what is at the path, and nothing else: not the objects on the way, be they empty then. */
-export function removeAt(target: unknown, path: readonly string[]): unknown {
+function removeAt(target: unknown, path: readonly string[]): unknown {
   const [name, ...rest] = path
   const members = membersOf(target)
   if (name === undefined || !members.has(name)) return target

@@ -1,4 +1,4 @@
-import { milliseconds } from '../core/time/lengths.ts'
+import { milliseconds } from '../core/time/utc-buckets.ts'
 
 /** For how long the records of which resources are kept. */
 export interface RetentionRule {

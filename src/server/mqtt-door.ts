@@ -25,7 +25,7 @@ import { Descriptors } from './connections/descriptors.ts'
 import { listen, plainEndpoint, probeAfter, tlsEndpoint, urlOf } from './connections/listening.ts'
 import { logConnectRefused, logRejected } from './connections/log-rejected.ts'
 import { TrustedProxies } from './connections/trusted-proxies.ts'
-import { newConnectionId } from './log/log-ids.ts'
+import { newConnectionId } from './log/log.ts'
 import { Observations } from './metrics/observations.ts'
 import { MqttAdmission } from './mqtt-admission.ts'
 import type { ServerOptions } from './options/options.ts'
@@ -221,7 +221,7 @@ function destroyAll(connections: Iterable<Duplex>): void {
  *
  * @throws ThingwireError of the store
  */
-export async function splitCopies(documents: DocumentStore): Promise<void> {
+async function splitCopies(documents: DocumentStore): Promise<void> {
   for await (const name of listNames(documents, topicQueuePrefix)) {
     const [order = '', brokerId = '', bytes] = placeTextIn(name).split('.')
     if (bytes !== undefined) continue

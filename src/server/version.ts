@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises'
-import { packageRoot } from './package-root.ts'
+
+/** Where package.json and the files that are shipped beside the program lie: two above, in the source and in the bundle. */
+export const packageRoot = new URL('../../', import.meta.url)
 
 /** The version of this package, such as `0.1.0`. */
 export async function readVersion(): Promise<string> {

@@ -174,7 +174,7 @@ export function soleNode(locks: SoleLocks): Nodes {
 }
 
 /** The snapshots that are open: a reader may keep one for as long as it likes, and `close` waits for none. */
-export class OpenSnapshots {
+class OpenSnapshots {
   readonly #store: LifeCycle
   readonly #open = new Set<Snapshot>()
 
@@ -208,7 +208,7 @@ export class OpenSnapshots {
 }
 
 /** Appends under way: a copy of one shares the fate of the first. */
-export class PendingAppends {
+class PendingAppends {
   readonly #append: DriverRecords['append']
   readonly #limit: TimeLimit
   /** Held until the driver has settled, which may be after the first caller's time limit. */

@@ -29,7 +29,7 @@ test('a command that talks to a server loads nothing of the server', async () =>
     '/src/core/record/key.ts',
     '/src/core/record/record-text.ts',
     '/src/core/refusals/redactor.ts',
-    '/src/core/time/lengths.ts',
+    '/src/core/time/utc-buckets.ts',
     '/src/core/token.ts',
     '/src/core/topics/topic-filter.ts',
     '/src/errors.ts',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Commit } from '../../src/core/ports.ts'
-import { Backlog } from '../../src/forward/backlog.ts'
+import { Backlog } from '../../src/forward/waiting.ts'
 
 const commit = (writeNumber: number, values: number, size: number): Commit => ({
   thingId: 'a',

@@ -3,7 +3,7 @@ import { parseWrite } from '../../src/core/parse.ts'
 import type { Commit } from '../../src/core/ports.ts'
 import type { AcceptedRecord } from '../../src/core/record/record.ts'
 import { Redactor } from '../../src/core/refusals/redactor.ts'
-import { formBatch, type WaitingRecord } from '../../src/forward/batch.ts'
+import { formBatch, type WaitingRecord } from '../../src/forward/feed.ts'
 import { createMagicRegistry } from '../../src/magic/registry.ts'
 
 const datetime = Date.UTC(2026, 10, 21, 9, 30)

@@ -1,10 +1,9 @@
 import { expect, it, onTestFinished } from 'vitest'
 import type { LogQuery } from '../../src/core/ports.ts'
 import { Redactor } from '../../src/core/refusals/redactor.ts'
-import { ByteBudget } from '../../src/forward/byte-budget.ts'
 import { Feed } from '../../src/forward/feed.ts'
 import { Feeds } from '../../src/forward/feeds.ts'
-import { Link } from '../../src/forward/link.ts'
+import { ByteBudget, Link } from '../../src/forward/link.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
 import { openStore } from '../../src/store/open-store.ts'
 

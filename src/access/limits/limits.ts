@@ -102,7 +102,7 @@ export class Limits {
 }
 
 /** How much of something there is at one time, by thing or by address. */
-export class BoundedCounts {
+class BoundedCounts {
   readonly #maximum: number
   readonly #counts = new Map<string, number>()
   #total = 0

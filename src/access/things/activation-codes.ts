@@ -126,3 +126,9 @@ function assertWhole(field: string, value: number, maximum: number): void {
   if (Number.isInteger(value) && value >= 1 && value <= maximum) return
   throw new ThingwireError('invalid_body', `${field} must be a whole number from 1 to ${maximum}`)
 }
+
+/** What a thing is answered that has registered itself (contract §6, activation); JSON text. */
+export function activationText(activation: Awaited<ReturnType<ActivationCodes['activate']>>): string {
+  const { thingToken, thingId } = activation
+  return JSON.stringify({ status: 'created', message: 'thing activated', thingToken, thingId })
+}

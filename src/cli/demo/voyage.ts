@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { brotliDecompress } from 'node:zlib'
-import { packageRoot } from '../../server/package-root.ts'
+import { packageRoot } from '../../server/version.ts'
 
 /** A record as a device would send it. */
 export interface VoyageRecord {

@@ -4,9 +4,8 @@ import { RefusedError, type ServerClient } from '../client/client.ts'
 import { counted } from '../output.ts'
 import type { Progress } from '../progress.ts'
 import { type Addressed, type Batch, batchesOf } from './batches.ts'
-import { folded } from './folded.ts'
 import { atBegin, type LoadPosition, type LoadState } from './load-state.ts'
-import { faultText, refusedLines } from './refused-lines.ts'
+import { faultText, folded, refusedLines } from './refused-lines.ts'
 import { withRetry } from './with-retry.ts'
 
 /** Top-level members of each write (contract §2, §3). */

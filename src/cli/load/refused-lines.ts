@@ -1,4 +1,5 @@
 import { failure } from '../exit.ts'
+import { grouped } from '../output.ts'
 import type { Fault } from '../records/sourced.ts'
 import type { Batch } from './batches.ts'
 
@@ -22,4 +23,27 @@ export function refusedLines({ lines, faults }: Batch, reasons: readonly string[
 
 export function faultText({ field, message }: Fault): string {
   return field === '' || message.startsWith(field) ? message : `${field}: ${message}`
+}
+
+export interface Complaint {
+  readonly line: number
+  readonly text: string
+}
+
+/** A line for each text, in the order in which they came up: a mistake of a whole file is said once. */
+export function folded(complaints: readonly Complaint[]): string[] {
+  const linesOf = new Map<string, Set<number>>()
+  for (const { line, text } of complaints) {
+    const lines = linesOf.get(text) ?? new Set()
+    linesOf.set(text, lines.add(line))
+  }
+  return [...linesOf].map(([text, lines]) => `${linesText([...lines])}: ${text}`)
+}
+
+function linesText(lines: readonly number[]): string {
+  const [first = 0] = lines
+  const last = lines.at(-1) ?? first
+  if (lines.length === 1) return `line ${first}`
+  if (lines.length === last - first + 1) return `lines ${first} to ${last}`
+  return `${grouped(lines.length)} lines from ${first} to ${last}`
 }

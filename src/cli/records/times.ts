@@ -1,6 +1,6 @@
 import { formatDatetime, latestDatetime, parseDatetime } from '../../core/record/datetime.ts'
-import { milliseconds } from '../../core/time/lengths.ts'
 import type { TimeZone } from '../../core/time/time-zone.ts'
+import { milliseconds } from '../../core/time/utc-buckets.ts'
 import { failure } from '../exit.ts'
 
 /** Of one number of a column of Unix times, in milliseconds. */

@@ -216,6 +216,6 @@ const hints: readonly (readonly [fits: (stranger: Stranger) => boolean, hint: st
 ]
 
 /** What to do about it; undefined if its place says all. */
-export function hintOf(stranger: Stranger): string | undefined {
+function hintOf(stranger: Stranger): string | undefined {
   return hints.find(([fits]) => fits(stranger))?.[1]
 }

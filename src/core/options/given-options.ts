@@ -1,7 +1,7 @@
 import type { OptionRule } from './option-kinds.ts'
 
 /** By the name of an option. Only what is not secret is shown in a message. */
-export type GivenRules = Readonly<Record<string, OptionRule & { readonly secret?: true }>>
+type GivenRules = Readonly<Record<string, OptionRule & { readonly secret?: true }>>
 
 /**
  * Checks the options that a program gives, which may be one without types.

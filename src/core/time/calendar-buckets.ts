@@ -1,6 +1,6 @@
 import type { Buckets } from '../record/buckets.ts'
-import { milliseconds } from './lengths.ts'
 import type { TimeZone } from './time-zone.ts'
+import { milliseconds } from './utc-buckets.ts'
 
 /** Local times are counted as if they were UTC, milliseconds. */
 interface CalendarUnit {

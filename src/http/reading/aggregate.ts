@@ -177,7 +177,7 @@ function withEmpty(items: readonly Item[], empty: readonly Item[]): readonly str
  *
  * @throws ThingwireError those of a store that fails
  */
-export async function rangeOfRecords(
+async function rangeOfRecords(
   records: Pick<RecordStore, 'read'>,
   thingId: string,
   keys: readonly string[],
@@ -214,12 +214,7 @@ const lengths: readonly EvenInterval[] = [
 ]
 
 /** The shortest round length of which a range from `from` to before `to` has at most `most` columns. */
-export function columnLength(
-  from: number,
-  to: number,
-  most: number,
-  zone: TimeZone | undefined,
-): EvenInterval {
+function columnLength(from: number, to: number, most: number, zone: TimeZone | undefined): EvenInterval {
   const fits = (length: EvenInterval) => {
     const buckets = bucketsOf(length, zone)
     const between = buckets.at(to - 1).start - buckets.at(from).start

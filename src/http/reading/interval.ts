@@ -1,8 +1,7 @@
 import type { Buckets } from '../../core/record/buckets.ts'
 import { calendarBuckets } from '../../core/time/calendar-buckets.ts'
-import { milliseconds as longer } from '../../core/time/lengths.ts'
 import { type TimeZone, utc } from '../../core/time/time-zone.ts'
-import { utcBuckets } from '../../core/time/utc-buckets.ts'
+import { milliseconds as longer, utcBuckets } from '../../core/time/utc-buckets.ts'
 import { ThingwireError } from '../../errors.ts'
 
 /** Milliseconds of the units of intervals that are equally long. */

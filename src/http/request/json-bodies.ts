@@ -4,7 +4,7 @@ import { readJson } from '../../core/json/read-json.ts'
 import type { Redactor } from '../../core/refusals/redactor.ts'
 import { ThingwireError } from '../../errors.ts'
 import { type ReceivedBody, receiveBody } from './body-bytes.ts'
-import { quotedName } from './quoted-name.ts'
+import { quotedName } from './query.ts'
 import { bodyOf, refuseMissingBody } from './request-body.ts'
 
 /** The bodies of all requests but writes. */

@@ -3,7 +3,6 @@ import type { TimeRange } from '../../core/ports.ts'
 import { parseDatetime } from '../../core/record/datetime.ts'
 import type { Redactor } from '../../core/refusals/redactor.ts'
 import { type Reason, ThingwireError } from '../../errors.ts'
-import { quotedName } from './quoted-name.ts'
 
 /** Most records of one page of JSON (contract §6). */
 const maximumPage = 1000
@@ -124,4 +123,11 @@ function parse(request: FastifyRequest): URLSearchParams {
   // Refusing unknown names and reading the known ones take one parse together.
   if (start !== -1) parsed.set(request, parameters)
   return parameters
+}
+
+const longestName = 60
+
+/** What a client calls something, for a message: JSON text of at most 60 characters, without what could be a credential. */
+export function quotedName(name: string, redactor: Redactor): string {
+  return JSON.stringify(redactor.redact(name, longestName))
 }

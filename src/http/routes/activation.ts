@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { activationText } from '../../access/things/activation-text.ts'
+import { activationText } from '../../access/things/activation-codes.ts'
 import type { HttpThings } from '../http-things.ts'
 import { json, type Operation } from '../operation/operation.ts'
 import { ofActivationCode, ofBody } from '../operation/refusals.ts'
@@ -8,7 +8,7 @@ import { activation, activationExample } from '../operation/shapes.ts'
 import { replyJson } from '../reply/reply-json.ts'
 import type { JsonBodies } from '../request/json-bodies.ts'
 
-export const activationBody = z.object(
+const activationBody = z.object(
   { activationCode: z.string('must be a string') },
   'the body must be a JSON object {"activationCode"}',
 )

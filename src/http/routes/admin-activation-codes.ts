@@ -11,7 +11,7 @@ import { jsonRoute } from '../reply/json-route.ts'
 import { replyStream } from '../reply/reply-stream.ts'
 import type { JsonBodies } from '../request/json-bodies.ts'
 
-export const activationCodesBody = z.strictObject(
+const activationCodesBody = z.strictObject(
   { count: wholeNumber(1000), uses: wholeNumber(1_000_000) },
   'the body must be a JSON object',
 )

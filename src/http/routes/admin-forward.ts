@@ -35,7 +35,7 @@ const forwarding = z.object({
   unknownThings: z.array(thingId),
 })
 
-export const readForward: Operation = {
+const readForward: Operation = {
   id: 'readForward',
   group: 'Operator',
   summary: 'Read how far forwarding to the central server has come',

@@ -15,7 +15,7 @@ import { Query } from '../request/query.ts'
 
 const thingsRule = 'must be "*" or an array of thing ids'
 
-export const sessionBody = z.strictObject(
+const sessionBody = z.strictObject(
   {
     things: z.union([z.literal('*'), z.array(z.string())], thingsRule),
     ...sessionTerms,

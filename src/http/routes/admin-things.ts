@@ -14,11 +14,8 @@ import { Query } from '../request/query.ts'
 
 const thingName = z.string('must be a string').max(200, 'must be at most 200 characters')
 const object = 'the body must be a JSON object'
-export const createThingBody = z.strictObject(
-  { name: thingName.optional(), topics: topicGrants.optional() },
-  object,
-)
-export const changeThingBody = createThingBody.refine(
+const createThingBody = z.strictObject({ name: thingName.optional(), topics: topicGrants.optional() }, object)
+const changeThingBody = createThingBody.refine(
   ({ name, topics }) => name !== undefined || topics !== undefined,
   'the body must have name or topics',
 )
@@ -58,7 +55,7 @@ export const listThings: Operation = {
   refusals: [...ofAdmin, 'invalid_query', 'invalid_limit', 'invalid_cursor'],
 }
 
-export const changeThing: Operation = {
+const changeThing: Operation = {
   id: 'changeThing',
   group: 'Operator',
   summary: 'Rename a thing, or give it topics',

@@ -12,7 +12,7 @@ import { credentialOf } from '../request/credential.ts'
 import { type OfResource, resourceKey } from '../request/paths.ts'
 import { Query } from '../request/query.ts'
 
-export const deleteRecords: Operation = {
+const deleteRecords: Operation = {
   id: 'deleteRecords',
   group: 'Resources',
   summary: 'Delete records of a resource',

@@ -8,7 +8,7 @@ import { jsonRoute } from '../reply/json-route.ts'
 import { replyRefusal } from '../reply/reply-error.ts'
 import { replyJson } from '../reply/reply-json.ts'
 
-export const checkHealth: Operation = {
+const checkHealth: Operation = {
   id: 'checkHealth',
   group: 'Service',
   summary: 'Ask whether the process is up',
@@ -17,7 +17,7 @@ export const checkHealth: Operation = {
   refusals: [],
 }
 
-export const checkReadiness: Operation = {
+const checkReadiness: Operation = {
   id: 'checkReadiness',
   group: 'Service',
   summary: 'Ask whether the server takes writes',

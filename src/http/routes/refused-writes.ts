@@ -12,7 +12,7 @@ import { credentialOf } from '../request/credential.ts'
 import type { OfThing } from '../request/paths.ts'
 import { Query } from '../request/query.ts'
 
-export const listRefusedWrites: Operation = {
+const listRefusedWrites: Operation = {
   id: 'listRefusedWrites',
   group: 'Things',
   summary: 'List the refused writes of a thing',

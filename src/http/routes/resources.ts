@@ -27,7 +27,7 @@ export const listResources: Operation = {
   refusals: ofThing,
 }
 
-export const readAllResources: Operation = {
+const readAllResources: Operation = {
   id: 'readAllResources',
   group: 'Resources',
   summary: 'Read the newest records of every resource of a thing',

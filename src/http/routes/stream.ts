@@ -189,13 +189,13 @@ const nothing = Buffer.from('{}')
 const subscribed = Buffer.from('{"status":"success","message":"subscribed"}')
 
 /** One JSON document per chunk, nothing between them (contract §8). */
-export const chunkedJson: StreamForm = {
+const chunkedJson: StreamForm = {
   contentType: 'application/json',
   keepAlive: () => nothing,
 }
 
 /** Sends the writes of a thing from now on, as `v2/things/<ref>` of MQTT does. */
-export function streamChunks(stream: LiveStream, live: Live, thingId: string): void {
+function streamChunks(stream: LiveStream, live: Live, thingId: string): void {
   const subscriber: Subscriber = {
     deliver: write => {
       if (write.hasWhole) stream.send(write.whole(), write.committedAt)
@@ -212,7 +212,7 @@ export function streamChunks(stream: LiveStream, live: Live, thingId: string): v
  * Follows what a long answer is given for, from before it is authorised: a credential that dies at any moment after
  * that is noticed (contract §6, revocation). Only streams are watched: an export or a backup under way goes on.
  */
-export class CredentialWatch {
+class CredentialWatch {
   /** Ends the watch. */
   readonly stop: () => void
   readonly #ref: string

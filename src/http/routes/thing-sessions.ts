@@ -12,12 +12,12 @@ import { credentialOf } from '../request/credential.ts'
 import type { JsonBodies } from '../request/json-bodies.ts'
 import type { OfThing } from '../request/paths.ts'
 
-export const thingSessionBody = z.strictObject(
+const thingSessionBody = z.strictObject(
   sessionTerms,
   'the body must be a JSON object {"access","expiresIn"?}',
 )
 
-export const createThingSession: Operation = {
+const createThingSession: Operation = {
   id: 'createThingSession',
   group: 'Credentials',
   summary: 'Mint a session for one thing',

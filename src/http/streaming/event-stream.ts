@@ -1,7 +1,7 @@
 import type { Commit } from '../../core/ports.ts'
 import { type Live, LiveWrite, type Subscriber } from '../../live/index.ts'
-import type { Streamed } from '../../live/streams/stream-log.ts'
-import { isStreamed } from '../../live/streams/streamed-thing.ts'
+import { isStreamed } from '../../live/streams/own-stream-log.ts'
+import type { Streamed } from '../../live/streams/shared-stream-log.ts'
 import type { LiveStream, StreamForm } from './live-stream.ts'
 
 /** Server-sent events (contract §8). */

@@ -20,7 +20,7 @@ const scopePattern = /^(thing\.[^:]*|session\.[^:]*|admin|anonymous\.[^:]*):/
 /**
  * CONNACK return codes (MQTT-3.2.2-5, table 3.1): identifier rejected, unavailable, bad credentials, not authorized.
  */
-export type ReturnCode = 2 | 3 | 4 | 5
+type ReturnCode = 2 | 3 | 4 | 5
 
 /** A CONNECT that is answered with a return code. */
 export class ConnectRefused extends Error {
@@ -34,7 +34,7 @@ export class ConnectRefused extends Error {
 }
 
 /** Learns whom a credential names. */
-export interface Identified {
+interface Identified {
   /** Called with each credential before it is asked for. */
   readonly tokens: Pick<UsedTokens, 'relyOn'>
   principal: Principal | undefined

@@ -56,7 +56,7 @@ export interface KeptWill {
  * `connecting`: CONNECT is not answered yet. `rejected`: its answer is a refusal. `connected`: CONNACK 0 is sent. `left`: the
  * connection is gone, and nothing of it is pending.
  */
-export type ConnectionState = 'connecting' | 'rejected' | 'connected' | 'left'
+type ConnectionState = 'connecting' | 'rejected' | 'connected' | 'left'
 
 /**
  * `disconnect`: a DISCONNECT was received, so that the will does not apply (MQTT-3.14.4-3). `eviction`: another connection took

@@ -10,7 +10,7 @@ const committed = Promise.resolve()
 const digestBytes = 6
 
 /** A QoS 2 PUBLISH that is not released. */
-export interface InFlightPacket {
+interface InFlightPacket {
   /** Digest of its target and payload; undefined until the target is known; `any` where none was stored. */
   write: number | 'any' | undefined
   /** Settles when its write is committed. */

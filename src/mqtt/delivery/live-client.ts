@@ -16,7 +16,7 @@ const joinedBytes = 16 * 1024
 /** What a message costs beside its payload while it waits. */
 const messageOverhead = 64
 
-export interface LiveClientParts {
+interface LiveClientParts {
   readonly socket: Duplex
   /** With which a WebSocket began. */
   readonly request: IncomingMessage | undefined
@@ -328,7 +328,7 @@ function owedRetained({ interests }: MqttSession): readonly Subscription[] {
 const mostWaiting = 256 * 1024
 
 /** Packets of the broker, on topics beside those of things, on their way through the outbox of a client. */
-export class BrokerPackets {
+class BrokerPackets {
   readonly #outbox: Outbox<Outgoing>
   /** Bytes, of what is held too. */
   #waiting = 0

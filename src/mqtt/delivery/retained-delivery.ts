@@ -10,7 +10,7 @@ import type { AckedParts, Outgoing } from './outgoing.ts'
 /** Of all clients, in front of the threads that writes need, too: 50 clients that subscribe to 90 things each read 4,500 views. */
 const views = new FairQueue(3)
 
-export interface RetainedDeliveryParts {
+interface RetainedDeliveryParts {
   /** In whose name the view is read: as `principalName`, or that of one connection. */
   readonly reader: string
   /** Of the place among the live messages where the gap is. Closed here. */
@@ -97,7 +97,7 @@ export class RetainedDelivery implements AckedParts {
 }
 
 /** What is latest of one resource, at the QoS at which it is to be delivered. */
-export interface RetainedItem {
+interface RetainedItem {
   readonly latest: LatestOfThing
   readonly qos: 0 | 1
 }
@@ -108,7 +108,7 @@ export interface RetainedItem {
  *
  * @param maySee asked about each thing that a filter of every thing selects
  */
-export async function* retainedView(
+async function* retainedView(
   snapshot: Snapshot,
   subscriptions: readonly Subscription[],
   maySee: (thingId: string) => Promise<boolean>,

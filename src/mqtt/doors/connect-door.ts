@@ -17,7 +17,7 @@ import type { RejectedConnections } from './rejected-connections.ts'
 /** How long a CONNECT may wait for the store before CONNACK 3, milliseconds: less than the 5 s of contract §7. */
 const connectDeadline = 4_500
 
-export interface ConnectDoorParts {
+interface ConnectDoorParts {
   readonly things: Pick<MqttThings, 'access' | 'isReady' | 'observer'>
   readonly sessions: Sessions
   readonly wills: Wills

@@ -5,7 +5,7 @@ import type { StoreRetries } from '../sessions/store-retries.ts'
 import type { Wills } from '../wills/wills.ts'
 import type { Ownership } from './ownership.ts'
 
-export interface DeparturesParts {
+interface DeparturesParts {
   readonly sessions: Sessions
   readonly wills: Wills
   readonly ownership: Ownership

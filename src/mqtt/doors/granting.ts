@@ -19,7 +19,7 @@ export interface Granted {
   readonly thingId: string | undefined
 }
 
-export interface GrantParts {
+interface GrantParts {
   readonly access: Access
   /** Called with a token that is none. */
   readonly onUnknown: (error: ThingwireError) => void

@@ -8,18 +8,26 @@ import { isNarrower } from '../../core/topics/topic-grant.ts'
 import type { ThingwireError } from '../../errors.ts'
 import type { Live } from '../../live/index.ts'
 import type { DoorOptions } from '../attach-options.ts'
-import { Connection, type ConnectionParts, type CountFailure } from '../connection/connection.ts'
+import {
+  Connection,
+  type ConnectionParts,
+  type CountFailure,
+  type PacketHandler,
+} from '../connection/connection.ts'
 import { ReadingTime } from '../connection/reading-time.ts'
 import type { MqttThings } from '../mqtt-things.ts'
+import { encodeAck, pingresp } from '../packets/encode.ts'
+import { type Ack, type Packet, type Publish, types } from '../packets/packet.ts'
 import type { Relay } from '../relay/relay.ts'
 import { Sessions } from '../sessions/sessions.ts'
 import { StoreRetries } from '../sessions/store-retries.ts'
+import { isThingwireTopic } from '../topics.ts'
 import { Wills } from '../wills/wills.ts'
 import { ClientLocks } from './client-locks.ts'
 import { type BrokerQuestion, ConnectDoor } from './connect-door.ts'
 import { Departures } from './departures.ts'
 import { Ownership } from './ownership.ts'
-import { PacketDoor, type PacketDoorParts } from './packet-door.ts'
+import { PublishDoor, type PublishDoorParts } from './publish-door.ts'
 import { RejectedConnections } from './rejected-connections.ts'
 import { SubscribeDoor } from './subscribe-door.ts'
 
@@ -254,7 +262,7 @@ const maximumMessages = 10
 const window = 1_000
 
 /** Sends refused writes on `things/<id>/errors`, few enough that a device that sends only nonsense floods nobody. */
-export class RefusedMessages {
+class RefusedMessages {
   readonly #live: Live
   /** By thing id, when its latest messages were sent, oldest first; in the order of the latest. */
   readonly #sent = new Map<string, number[]>()
@@ -285,5 +293,82 @@ export class RefusedMessages {
       if ((times.at(-1) ?? 0) > time) return
       this.#sent.delete(thingId)
     }
+  }
+}
+
+interface PacketDoorParts {
+  readonly publishing: PublishDoorParts
+  readonly subscribing: SubscribeDoor
+  /** Drops the will of a connection. @throws ThingwireError of the store */
+  readonly forgetWill: (connection: Connection) => Promise<void> | undefined
+}
+
+/** Where the packets of one connection go: to the doors, or to the host's broker. */
+class PacketDoor implements PacketHandler {
+  readonly #connection: Connection
+  readonly #parts: PacketDoorParts
+  readonly #publishing: PublishDoor
+
+  constructor(connection: Connection, parts: PacketDoorParts) {
+    this.#connection = connection
+    this.#parts = parts
+    this.#publishing = new PublishDoor(connection, parts.publishing)
+  }
+
+  take(packet: Packet): Promise<void> | undefined {
+    const connection = this.#connection
+    switch (packet.cmd) {
+      case 'publish':
+        return this.#takePublish(packet)
+      case 'connect':
+        // Until it is answered, nothing behind it may be looked at.
+        connection.inbound.hold()
+        return connection.passToBroker()
+      case 'subscribe':
+        return this.#parts.subscribing.subscribe(connection, packet)
+      case 'unsubscribe':
+        return this.#parts.subscribing.unsubscribe(connection, packet)
+      case 'pingreq':
+        if (connection.isHosts) return connection.passToBroker()
+        connection.socket.write(pingresp)
+        return undefined
+      case 'disconnect':
+        return this.#takeLeave()
+      default:
+        return this.#takeAck(packet)
+    }
+  }
+
+  #takePublish(packet: Publish): undefined {
+    const isOfBroker = this.#connection.isHosts && !isThingwireTopic(packet.topic)
+    if (isOfBroker) this.#connection.passToBroker()
+    else this.#publishing.take(packet)
+  }
+
+  #takeAck({ cmd, messageId }: Ack): undefined {
+    const { live, broker, socket, isHosts } = this.#connection
+    if (cmd === 'pubrel' && this.#publishing.release(messageId)) return undefined
+    if (cmd === 'pubrel' && !isHosts) {
+      socket.write(encodeAck(types.pubcomp, messageId))
+      return undefined
+    }
+    if (cmd === 'puback' && live.ack(messageId)) {
+      const waiting = broker.takeWaiting(messageId)
+      if (waiting) socket.write(waiting)
+      return undefined
+    }
+    // What the broker knows nothing of, a client of ours may acknowledge as it likes.
+    if (isHosts || broker.uses(messageId)) this.#connection.passToBroker()
+    if (cmd === 'puback' || cmd === 'pubcomp') broker.acked(messageId)
+  }
+
+  /** The will is gone before the connection is closed: a client that sees it closed has none any more, even if the process dies. */
+  #takeLeave(): Promise<void> | undefined {
+    const connection = this.#connection
+    connection.disconnected()
+    const forgetting = this.#parts.forgetWill(connection)
+    if (forgetting) return forgetting.then(() => connection.leave())
+    connection.leave()
+    return undefined
   }
 }

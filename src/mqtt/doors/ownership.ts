@@ -8,7 +8,7 @@ import type { ClientLocks } from './client-locks.ts'
 /** How long an anonymous connection may do without a valid token, milliseconds (contract §7). */
 const proofDeadline = 60_000
 
-export interface OwnershipParts {
+interface OwnershipParts {
   readonly locks: ClientLocks
   readonly wills: Wills
   readonly retries: StoreRetries

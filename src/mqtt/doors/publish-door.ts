@@ -6,6 +6,7 @@ import type { Ingest } from '../../core/ingest.ts'
 import type { Observer } from '../../core/observer.ts'
 import type { DocumentStore, WriteRate } from '../../core/ports.ts'
 import { isRateExceeded } from '../../core/refusals/door-refusals.ts'
+import { mayWrite } from '../../core/topics/topic-grant.ts'
 import { ThingwireError } from '../../errors.ts'
 import { isAcknowledged } from '../connection/acks.ts'
 import type { Connection, CountFailure } from '../connection/connection.ts'
@@ -13,6 +14,7 @@ import { type Arrival, inFlightDocuments, isResend } from '../connection/in-flig
 import { encodeAck } from '../packets/encode.ts'
 import { type Publish, types } from '../packets/packet.ts'
 import type { Relay } from '../relay/relay.ts'
+import type { RelayedClient } from '../relay/relayed-client.ts'
 import type { MqttSession } from '../sessions/session.ts'
 import { inFlightName } from '../sessions/session-documents.ts'
 import { shownTopic } from '../shown-topic.ts'
@@ -20,7 +22,6 @@ import { isThingwireTopic, refOfThingTopic, refOfWriteTopic } from '../topics.ts
 import type { Ownership } from './ownership.ts'
 import { whyNotGranted } from './refused-topic.ts'
 import { thingOf } from './rejected-connections.ts'
-import { RelayDoor } from './relay-door.ts'
 
 export interface PublishDoorParts {
   readonly access: Access
@@ -285,4 +286,69 @@ function isDropped({ qos }: Publish, error: ThingwireError): boolean {
 
 function throwUnlessAcknowledged(error: unknown): void {
   if (!isAcknowledged(error)) throw error
+}
+
+interface RelayDoorParts {
+  readonly access: Pick<Access, 'noteSeen'>
+  readonly relay: Relay
+  readonly rate: WriteRate
+  readonly observer: Observer | undefined
+}
+
+/** Messages that one connection publishes on topics beside those of things: in the order of arrival. */
+class RelayDoor {
+  readonly #connection: Connection
+  readonly #relayed: RelayedClient
+  readonly #parts: RelayDoorParts
+  readonly #turns = new Turns()
+  #hasFailed = false
+
+  constructor(connection: Connection, relayed: RelayedClient, parts: RelayDoorParts) {
+    this.#connection = connection
+    this.#relayed = relayed
+    this.#parts = parts
+  }
+
+  mayPublish(topic: string): boolean {
+    return mayWrite(this.#relayed.grants, topic)
+  }
+
+  /**
+   * Resolves when the message is to be acknowledged.
+   *
+   * @param arrival at QoS 2: a resend of the packet before is not published again (contract §4.4 (d))
+   * @throws ThingwireError of the store; write_rate_exceeded; too_many_retained
+   */
+  async publish(packet: Publish, arrival?: Arrival): Promise<void> {
+    const { access, relay, rate, observer } = this.#parts
+    const turn = this.#turns.take()
+    try {
+      await turn.wait()
+      if (this.#hasFailed) throw new Error('a packet before this one has failed')
+      await arrival?.released
+      if (arrival && isResend(packet.topic, packet, arrival)) {
+        turn.done()
+        await arrival.before?.committing
+        return
+      }
+      const { topic, payload, qos, retain, messageId } = packet
+      // Their rate is another than that of things' writes, so that neither takes from the other.
+      const { clientId } = this.#relayed
+      const payer = `topics of ${clientId.slice(0, clientId.indexOf(':'))}`
+      await rate.enter({ thingId: payer, door: 'mqtt', body: payload })
+      const { principal, session, lock } = this.#connection
+      const documents = session && arrival && inFlightDocuments(session, messageId, arrival)
+      const message = { topic, payload: Buffer.from(payload), qos, isRetained: retain }
+      const publishing = relay.publish(message, { documents: documents ?? {}, lock })
+      turn.done()
+      await publishing
+      observer?.relayed()
+      if (principal?.kind === 'thing') access.noteSeen(principal.thingId)
+    } catch (error) {
+      this.#hasFailed ||= !isAcknowledged(error)
+      throw error
+    } finally {
+      turn.done()
+    }
+  }
 }

@@ -1,4 +1,4 @@
-import { activationText } from '../../access/things/activation-text.ts'
+import { activationText } from '../../access/things/activation-codes.ts'
 import { readSlices } from '../../core/async/slices.ts'
 import { isTopicFilter } from '../../core/topics/topic-filter.ts'
 import { mayRead } from '../../core/topics/topic-grant.ts'
@@ -19,7 +19,7 @@ import type { Ownership } from './ownership.ts'
 import { whyNotGranted } from './refused-topic.ts'
 import { thingOf } from './rejected-connections.ts'
 
-export interface SubscribeDoorParts {
+interface SubscribeDoorParts {
   readonly things: Pick<MqttThings, 'access' | 'activationCodes' | 'ingest' | 'limits'>
   readonly sessions: Sessions
   /** Of topics beside those of things; undefined: there are none, or they are the host's. */

@@ -7,7 +7,7 @@ import { FilterTree } from './filter-tree.ts'
 /** How long the other nodes may take to say that they have caught up, milliseconds: one that is dead never does. */
 const longestWait = 2_000
 
-export interface MessageBusParts {
+interface MessageBusParts {
   readonly nodes: Nodes
   /** Another node has published; nobody here has the message yet. */
   readonly onLinked: (message: LinkedMessage) => void
@@ -21,7 +21,7 @@ export interface MessageBusParts {
 }
 
 /** A message of another node. */
-export type LinkedMessage = AedesPublishPacket & { readonly payload: Buffer }
+type LinkedMessage = AedesPublishPacket & { readonly payload: Buffer }
 
 type Head = { readonly node: string; readonly number: number } & (
   | ({ readonly kind: 'message' } & Omit<LinkedMessage, 'payload' | 'cmd' | 'dup'>)

@@ -23,7 +23,7 @@ const mostUnacked = { messages: 20_000, bytes: 32 * 1024 * 1024 }
 /** A message with a packet id, or to be given one, or PUBREL. */
 export type OutgoingPacket = AedesPublishPacket | { readonly cmd: 'pubrel'; readonly messageId: number }
 
-export interface OutgoingQueueParts {
+interface OutgoingQueueParts {
   readonly documents: DocumentStore
   readonly clientId: string
   readonly connection: Pick<RelayedConnection, 'lock' | 'live' | 'close'>

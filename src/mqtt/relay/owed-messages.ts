@@ -31,7 +31,7 @@ const restPerWork = 10
 /** Milliseconds; other nodes may have left something. */
 const longestRest = 3_600_000
 
-export interface OwedMessagesParts {
+interface OwedMessagesParts {
   readonly documents: DocumentStore
   /** Whether the client is connected here: then its outbox is the bound. */
   readonly isConnected: (clientId: string) => boolean

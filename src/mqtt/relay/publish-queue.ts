@@ -19,7 +19,7 @@ import type { OwedMessages } from './owed-messages.ts'
 import type { RetainedMessages } from './retained-messages.ts'
 import type { TopicSubscriptions } from './topic-subscriptions.ts'
 
-export interface PublishQueueParts {
+interface PublishQueueParts {
   readonly documents: DocumentStore
   readonly clock: Pick<ReceiptClock, 'now'>
   readonly brokerId: string

@@ -30,7 +30,7 @@ import type { RelayedConnection } from './relayed-connection.ts'
 import { patience, RetainedMessages } from './retained-messages.ts'
 import { TopicSubscriptions } from './topic-subscriptions.ts'
 
-export interface RelayParts {
+interface RelayParts {
   readonly documents: DocumentStore
   readonly nodes: Nodes
   readonly clock: Pick<ReceiptClock, 'now'>
@@ -270,7 +270,7 @@ export class Relay {
   }
 }
 
-export interface RelayedClients {
+interface RelayedClients {
   /** @returns undefined: the client uses no topics beside those of things */
   of(client: Client): RelayedClient | undefined
   newest(clientId: string): RelayedClient | undefined
@@ -283,7 +283,7 @@ const none = (): Readable => Readable.from([])
  * The persistence that Aedes is given: `aedes-persistence` says what it asks. Subscriptions are kept, retained messages sent, and wills
  * published, by the relay and the doors; QoS 2 packets of clients do not come so far as Aedes.
  */
-export function relayPersistence(publishing: PublishQueue, clients: RelayedClients) {
+function relayPersistence(publishing: PublishQueue, clients: RelayedClients) {
   return {
     setup: async (broker: Aedes): Promise<void> => publishing.useBroker(broker),
     destroy: nothing,

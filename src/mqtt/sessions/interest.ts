@@ -23,7 +23,7 @@ export interface Subscription {
 }
 
 /** What a client wants of one thing: of each kind of message the highest QoS of the filters that match. */
-export interface Interest {
+interface Interest {
   /** QoS of messages on `values/<key>`; undefined: not wanted. */
   qosOf(key: string): 0 | 1 | undefined
   readonly whole: 0 | 1 | undefined

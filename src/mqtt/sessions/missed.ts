@@ -8,7 +8,7 @@ import type { MessagePosition } from './unacked.ts'
 export const maximumMissed = { messages: 1_000, bytes: 1024 * 1024 }
 
 /** A message that a session is owed. */
-export interface OwedMessage {
+interface OwedMessage {
   readonly write: LiveWrite
   readonly position: MessagePosition
   /** Under which it was sent before; undefined: it was not, or that is not known. */

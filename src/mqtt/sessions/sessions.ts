@@ -28,12 +28,12 @@ interface OpenSession extends Usage {
 }
 
 /** A session that a connection has begun, and its QoS 2 packets that are stored and not released. */
-export interface BegunSession {
+interface BegunSession {
   readonly session: MqttSession
   readonly inFlight: readonly InFlightWrite[]
 }
 
-export interface SessionsParts {
+interface SessionsParts {
   readonly documents: DocumentStore
   readonly nodes: Nodes
   readonly locks: Locks

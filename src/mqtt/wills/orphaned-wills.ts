@@ -7,12 +7,12 @@ import { ThingwireError } from '../../errors.ts'
 import { isAbandoned, type Will, willPrefix } from './will-documents.ts'
 
 /** The task of the node that writes them. */
-export const willsTask = 'wills'
+const willsTask = 'wills'
 /** Milliseconds. */
 const lookInterval = 1_000
 const writtenAtOnce = 50
 
-export interface OrphanedWillsParts {
+interface OrphanedWillsParts {
   readonly documents: DocumentStore
   readonly nodes: Nodes
   /** How long they wait for their clients, milliseconds. */
@@ -112,7 +112,7 @@ async function untilDue(left: ReadonlyMap<string, Left> | undefined, stop: Abort
 }
 
 /** Looks which nodes are there, so that it is known for how long one has been missed. */
-export class NodeWatch {
+class NodeWatch {
   readonly #nodes: Nodes
   readonly #timer: NodeJS.Timeout | undefined
   /** As of the newest look. */

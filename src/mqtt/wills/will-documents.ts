@@ -26,7 +26,7 @@ export type WillContent = {
 )
 
 /** A will that is no write: a message on a topic beside those of things. */
-export type WillMessage = { readonly topic: string; readonly qos: QoS; readonly isRetained: boolean }
+type WillMessage = { readonly topic: string; readonly qos: QoS; readonly isRetained: boolean }
 
 /** Whether its node does not look after it any more. @param alive the nodes that are there */
 export function isAbandoned({ node, isLeft }: Will, alive: ReadonlySet<string>): boolean {

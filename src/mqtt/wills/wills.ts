@@ -18,7 +18,7 @@ import { isAbandoned, type KeptWillContent, type Will, willsOf } from './will-do
 const retryInterval = 1_000
 const changedAtOnce = 100
 
-export interface WillsParts {
+interface WillsParts {
   readonly documents: DocumentStore
   readonly nodes: Nodes
   readonly locks: Locks

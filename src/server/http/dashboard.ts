@@ -9,7 +9,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import Negotiator from 'negotiator'
 import { isLoopback } from '../../access/limits/address-key.ts'
 import { replyJson } from '../../http/reply/reply-json.ts'
-import { packageRoot } from '../package-root.ts'
+import { packageRoot } from '../version.ts'
 
 const built = fileURLToPath(new URL('dist/web/', packageRoot))
 const notBuilt = 'The dashboard is not built: run `npm run build`, then start again.\n'

@@ -23,8 +23,7 @@ import { logRejected } from '../connections/log-rejected.ts'
 import { refuse } from '../connections/refuse.ts'
 import { TrustedProxies } from '../connections/trusted-proxies.ts'
 import { collectOperations, docsRoutes } from '../docs/routes.ts'
-import { LogOfRequest, RequestLog } from '../log/log.ts'
-import { requestIdOf } from '../log/log-ids.ts'
+import { LogOfRequest, RequestLog, requestIdOf } from '../log/log.ts'
 import { Observations } from '../metrics/observations.ts'
 import { metricsRoute } from '../metrics/route.ts'
 import type { MqttServer } from '../mqtt-door.ts'
@@ -226,7 +225,7 @@ const noUpgrade = `this path takes MQTT over WebSocket, and the request is no up
  * Answers whoever opens a WebSocket at another path, or comes to its path without one: a page or a 404 would explain nothing. To be
  * called before there are routes.
  */
-export function refuseWebSocketsElsewhere(app: FastifyInstance): void {
+function refuseWebSocketsElsewhere(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     const message = problemOf(request)
     if (message === undefined) return done()
@@ -254,7 +253,7 @@ function logUpgrade({ raw }: FastifyRequest, reply: FastifyReply): void {
  * @param stopping aborted when the server begins to stop: from then on upgrades are answered with 503
  * @param ping between two pings of a WebSocket, milliseconds
  */
-export function acceptWebSockets(
+function acceptWebSockets(
   server: Server,
   mqtt: MqttServer,
   limit: ConnectionLimit,

@@ -123,7 +123,7 @@ interface ReceiverInternals {
 }
 
 /** Bytes of the frame or message that is begun; undefined if none is. */
-export function unfinishedBytesOf(webSocket: WebSocket): number | undefined {
+function unfinishedBytesOf(webSocket: WebSocket): number | undefined {
   const { _receiver: receiver } = webSocket as unknown as { _receiver: ReceiverInternals }
   const { _state, _fragmented, _bufferedBytes, _messageLength } = receiver
   const isBegun = _state !== 0 || _fragmented !== 0 || _bufferedBytes > 0

@@ -6,8 +6,7 @@ import type { Observer } from '../../core/observer.ts'
 import type { StoreDriver } from '../../store/contract.ts'
 import { createLevelStore } from '../../store/level/index.ts'
 import type { ServerOptions } from '../options/options.ts'
-import { assertNotLost } from './lost-mark.ts'
-import { assertNotMoved } from './moved-mark.ts'
+import { assertNotLost, assertNotMoved } from './marks.ts'
 
 /** Where the server keeps everything, and what the operator proves to be one with. */
 export interface Keeping {

@@ -8,7 +8,7 @@ import { type MqttSessionDocument, movedSession } from '../../mqtt/sessions/sess
 import { migrate, type Progress } from '../../store/migrate/migrate.ts'
 import type { ServerOptions } from '../options/options.ts'
 import { storeLocation } from './choose-store.ts'
-import { markMoved } from './moved-mark.ts'
+import { markMoved } from './marks.ts'
 
 /** Between lines of progress, milliseconds. */
 const lineEvery = 1_000

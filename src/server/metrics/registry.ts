@@ -283,7 +283,7 @@ interface Figures {
 }
 
 /** What the store takes, and what is left. */
-export class StoreFigures {
+class StoreFigures {
   readonly #things: Pick<ThingsParts, 'storeSize'>
   readonly #dataDir: string | undefined
   #newest: Promise<Figures> | undefined

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { parseJsonFile } from '../../core/json/json-file.ts'
 import { assertObject, described, shown } from '../../core/options/given-options.ts'
-import { packageRoot } from '../package-root.ts'
+import { packageRoot } from '../version.ts'
 import {
   declarationOf,
   environmentName,

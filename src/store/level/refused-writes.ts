@@ -84,7 +84,7 @@ interface RecentRefusal {
 const mostOfAll = 2_000
 
 /** Refused writes that came while the disk was short of room. They go with the process, and the oldest before that. */
-export class RecentRefusals {
+class RecentRefusals {
   readonly #ofThings = new Map<string, RecentRefusal[]>()
   #count = 0
 

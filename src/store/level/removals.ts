@@ -24,7 +24,7 @@ import {
 } from './keys.ts'
 import type { LevelCommitLog } from './log/commit-log.ts'
 import type { Resources } from './resources.ts'
-import { dropRollups } from './rollups/drop-rollups.ts'
+import { dropRollups } from './rollups/day-rollup.ts'
 
 interface RemovalParts {
   readonly database: Database

@@ -179,7 +179,7 @@ function latestOf([thingId, { resources, states }]: [string, Thing]): LatestOfTh
 type IsWanted = Parameters<RecordStore['logWhen']>[0]
 
 /** The commits that someone may have to read again. */
-export class MemoryCommitLog {
+class MemoryCommitLog {
   isWanted: IsWanted = () => false
   /** By write number, oldest first. */
   readonly #commits = new Map<number, Commit>()
@@ -215,7 +215,7 @@ function lengthOf({ records, latest }: Commit): number {
 }
 
 /** @param latest everything that is latest after the commit `writeNumber` */
-export function createMemorySnapshot(writeNumber: number, latest: readonly LatestOfThing[]): Snapshot {
+function createMemorySnapshot(writeNumber: number, latest: readonly LatestOfThing[]): Snapshot {
   let isOpen = true
 
   return {

@@ -49,7 +49,7 @@ interface MemoryRefusedWrites extends RefusedWrites {
   removeThing(thingId: string): void
 }
 
-export function createMemoryRefusedWrites(): MemoryRefusedWrites {
+function createMemoryRefusedWrites(): MemoryRefusedWrites {
   /** By thing id, newest first. */
   const kept = new Map<string, readonly RefusedWrite[]>()
 

@@ -175,7 +175,7 @@ export function createRefusedWrites(database: RedisDatabase): RefusedWrites {
  *
  * @throws ThingwireError store_unavailable
  */
-export async function memorySize(client: Client): Promise<StoreSize> {
+async function memorySize(client: Client): Promise<StoreSize> {
   try {
     const settings = await Promise.all(mastersOf(client).map(serverSettings))
     const sizes = settings.map(({ usedMemory, maxmemory }) =>
@@ -198,7 +198,7 @@ function sizeOf(bytes: number, maxmemory: number): StoreSize {
  * @param client connected
  * @returns how to stop
  */
-export function reportOutages(client: Client, say: (statement: Statement) => void): () => void {
+function reportOutages(client: Client, say: (statement: Statement) => void): () => void {
   let isLost = false
   let isStopped = false
   const report = (level: Statement['level'], text: string) => {

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import type { Subscriber } from '../../../src/live/index.ts'
-import { StreamedThing } from '../../../src/live/streams/streamed-thing.ts'
+import { StreamedThing } from '../../../src/live/streams/own-stream-log.ts'
 import { asAdmin, type ListeningHost, listeningHost, openHost, reasonOf } from '../host.ts'
 import { openStream, StreamClient } from '../stream-client.ts'
 

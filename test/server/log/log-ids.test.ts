@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { Redactor } from '../../../src/core/refusals/redactor.ts'
-import { newConnectionId, requestIdOf } from '../../../src/server/log/log-ids.ts'
+import { newConnectionId, requestIdOf } from '../../../src/server/log/log.ts'
 import { CollectedLog } from '../../helpers/collected-log.ts'
 import { createThing } from '../../helpers/http-client.ts'
 import { connectMqtt } from '../../helpers/mqtt-client.ts'

@@ -4,14 +4,11 @@ import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
 import { bytesOfStore } from '../database/directory-size.ts'
 import { formatProblem, misplaced } from '../database/identity.ts'
-import { hasCode } from '../database/level-errors.ts'
-import { openError } from '../database/open-error.ts'
+import { hasCode, openError } from '../database/level-errors.ts'
 import { formatKey } from '../keys.ts'
 import { EntryCheck } from './entries.ts'
 import { Faults, type StoreFault } from './faults.ts'
-import { faultsOfLog } from './log-file.ts'
-import { filesOfStore } from './manifest.ts'
-import { faultsOfTable } from './table-file.ts'
+import { faultsOfLog, faultsOfTable, filesOfStore } from './leveldb-files.ts'
 
 export type { StoreFault }
 
@@ -129,7 +126,7 @@ const kinds = [
  * @param names those of the database, without the remnants beside them
  * @param onRead called with the bytes that were read so far
  */
-export async function checkFiles(
+async function checkFiles(
   location: string,
   names: readonly string[],
   onRead: (bytes: number) => void,
@@ -150,7 +147,7 @@ export async function checkFiles(
  * Makes a second database of the same files. LevelDB writes when it opens one, and leaves out what it cannot read; the tables,
  * which it never changes, are the same on the disk, so that it costs next to nothing.
  */
-export async function linkFiles(location: string, names: readonly string[], copy: string): Promise<void> {
+async function linkFiles(location: string, names: readonly string[], copy: string): Promise<void> {
   await mkdir(copy, { recursive: true })
   for (const name of names) {
     const [from, to] = [join(location, name), join(copy, name)]

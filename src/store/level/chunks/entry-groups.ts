@@ -18,7 +18,7 @@ export interface Grouping {
 /** Entries that follow each other and are to be one. */
 export type EntryGroup = readonly [Entry, ...Entry[]]
 
-export interface EntryGroups {
+interface EntryGroups {
   readonly groups: readonly EntryGroup[]
   /** In front of this record key everything is as it is to be once the groups are put; undefined: there is no entry. */
   readonly next: Buffer | undefined

@@ -10,7 +10,7 @@ import {
   positionInRecordKey,
   resourceInRecordKey,
 } from '../keys.ts'
-import { dropRollups } from '../rollups/drop-rollups.ts'
+import { dropRollups } from '../rollups/day-rollup.ts'
 import { chunkKey, type NamedRecord, partsOf } from './chunk.ts'
 import { chunkValue, decodeChunk, isChunk, newestName } from './record-chunk.ts'
 import { entryStart } from './time-line.ts'

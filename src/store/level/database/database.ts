@@ -5,8 +5,7 @@ import { batchKey, counterBytes, identityKey } from '../keys.ts'
 import { DirectoryWatch } from './directory-watch.ts'
 import type { DiskSpace } from './disk-space.ts'
 import { identityOf, mayHoldNewStore, misplaced, takeFormat } from './identity.ts'
-import { hasCode, isOutOfSpace } from './level-errors.ts'
-import { openError } from './open-error.ts'
+import { hasCode, isOutOfSpace, openError } from './level-errors.ts'
 import type { Level } from './scan.ts'
 
 const writeBufferBytes = 4 * 1024 * 1024

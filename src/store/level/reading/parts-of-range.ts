@@ -8,7 +8,7 @@ import { type DayRollup, decodeDay } from '../rollups/day-rollup.ts'
 import { dayLength, dayOf, quarterHour } from '../rollups/days.ts'
 
 /** A piece of time of which all is known by a rollup, or whose records have to be read. */
-export type PartOfRange = { readonly rollup: BucketSummary } | { readonly toFold: FoldedRange }
+type PartOfRange = { readonly rollup: BucketSummary } | { readonly toFold: FoldedRange }
 
 /** The parts of the range of a query, in its order, a day's at a time; those without records are left out where that is known. */
 export async function* partsOfRange(

@@ -1,7 +1,10 @@
 import { crc32 } from 'node:zlib'
 import type { BucketSummary } from '../../../core/record/buckets.ts'
 import { ColumnReader, ColumnWriter } from '../chunks/columns.ts'
-import { quarterHour } from './days.ts'
+import type { Batch } from '../database/database.ts'
+import { type Readable, scan } from '../database/scan.ts'
+import { rollupKeys } from '../keys.ts'
+import { dayOf, quarterHour } from './days.ts'
 
 /**
  * Rollups of the quarter hours of a day that have records, in one entry, by column. A quarter hour whose first or last value is
@@ -67,4 +70,21 @@ export function decodeDay(day: number, bytes: Buffer): DayRollup | undefined {
     last: texts[2 * index + 1] ?? 'null',
   }))
   return { day, quarters, withoutRollup }
+}
+
+/**
+ * Has a batch that removes records remove the rollups of their days.
+ *
+ * @param from milliseconds; default: from the first on
+ * @param to milliseconds, inclusive; default: to the last
+ */
+export async function dropRollups(
+  database: Readable,
+  batch: Batch,
+  resource: number,
+  from = 0,
+  to?: number,
+): Promise<void> {
+  const days = rollupKeys(resource, dayOf(from), to === undefined ? undefined : to + 1)
+  for await (const entries of scan(database, days)) for (const [key] of entries) batch.del(key)
 }

@@ -1,6 +1,5 @@
 import type { Buckets } from '../../../core/record/buckets.ts'
-import { milliseconds } from '../../../core/time/lengths.ts'
-import { utcBuckets } from '../../../core/time/utc-buckets.ts'
+import { milliseconds, utcBuckets } from '../../../core/time/utc-buckets.ts'
 
 /** Milliseconds. Days of every time zone begin and end with one of UTC's: their offsets are multiples of it. */
 export const quarterHour = 15 * milliseconds.m

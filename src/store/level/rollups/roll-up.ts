@@ -11,7 +11,7 @@ import { dayLength, dayOf, quarterHours } from './days.ts'
 /**
  * Rollups, as entries that are to be put, of the days in a range that have none and are worth one.
  *
- * The day must be over: nothing but a late record or a removal changes it, and those remove its rollup (drop-rollups.ts).
+ * The day must be over: nothing but a late record or a removal changes it, and those remove its rollup (`dropRollups`).
  * A day with a damaged entry gets none: the damage must not keep the days behind it from theirs.
  *
  * @param from begin of a day, milliseconds

@@ -188,7 +188,7 @@ const patience = 5
  *
  * Blocking commands may block for less than that: for 2 s.
  */
-export function endWhenSilent(redis: Redis): void {
+function endWhenSilent(redis: Redis): void {
   redis.on('connect', () => {
     const { stream } = redis
     // Counted, not measured: after a long pause of this process the answers are still to be read.
