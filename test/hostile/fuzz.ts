@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type HealthyClients, startHealthyClients } from './healthy-clients.ts'
 import { type Condition, type HostileServer, startHostileServer } from './hostile-server.ts'
-import { type HttpMutationResult, mutateHttp } from './mutate-http.ts'
-import { mutateMqtt } from './mutate-mqtt.ts'
+import { type MutationResult, mutateHttp, mutateMqtt } from './mutate.ts'
 import { loadOrdinarily } from './ordinary-load.ts'
 import { playHttpTable, playMqttTable, type TableResult } from './tables.ts'
 
@@ -14,7 +13,7 @@ export interface FuzzSetup {
   readonly rounds: number
   /** Of ordinary load, before anything is measured. */
   readonly warmUp: number
-  /** Told of what is done now, and of how many seconds of mutation are over. */
+  /** Called with the seconds of mutation that are over, and the step that runs. */
   readonly onProgress?: (seconds: number, doing: string) => void
 }
 
@@ -27,8 +26,8 @@ export interface Standing {
 
 export interface Round extends Standing {
   readonly table: TableResult
-  readonly http: HttpMutationResult
-  readonly mqtt: Awaited<ReturnType<typeof mutateMqtt>>
+  readonly http: MutationResult
+  readonly mqtt: MutationResult
 }
 
 export interface FuzzResult {
@@ -78,7 +77,7 @@ async function fuzzServer(
       await playRound(hostile, clients, {
         seconds: seconds / count,
         seed: seed + round,
-        tell: (past, doing) => onProgress(done + past, `round ${round + 1}: ${doing}`),
+        report: (past, doing) => onProgress(done + past, `round ${round + 1}: ${doing}`),
       }),
     )
     served.http += clients.http.count
@@ -96,24 +95,20 @@ async function fuzzServer(
 interface RoundSetup {
   readonly seconds: number
   readonly seed: number
-  readonly tell: (past: number, doing: string) => void
+  readonly report: (past: number, doing: string) => void
 }
 
 async function playRound(
   hostile: HostileServer,
   clients: HealthyClients,
-  { seconds, seed, tell }: RoundSetup,
+  { seconds, seed, report }: RoundSetup,
 ): Promise<Round> {
-  const { server, mutated } = hostile
-  tell(0, 'the tables')
+  report(0, 'the tables')
   const [httpTable, mqttTable] = [await playHttpTable(hostile), await playMqttTable(hostile)]
   const started = performance.now()
-  const onProgress = () => tell(Math.min(seconds, (performance.now() - started) / 1_000), 'mutated input')
-  const [http, mqtt] = await Promise.all([
-    mutateHttp({ url: server.url, target: mutated.target, seed, seconds, onProgress }),
-    // How long clients wait is seen by those of this run.
-    mutateMqtt({ server, things: mutated.things, seed, seconds, longestWait: Infinity }),
-  ])
+  const onProgress = () => report(Math.min(seconds, (performance.now() - started) / 1_000), 'mutated input')
+  const mutation = { hostile, seed, seconds, onProgress }
+  const [http, mqtt] = await Promise.all([mutateHttp(mutation), mutateMqtt(mutation)])
   const table = {
     played: httpTable.played + mqttTable.played,
     findings: [...httpTable.findings, ...mqttTable.findings],

@@ -41,7 +41,7 @@ export class Acks {
 export interface HealthyClients {
   /** By HTTP POST. */
   readonly http: Acks
-  /** By PUBLISH at QoS 1, with the live message of each at a subscription of its own. */
+  /** By PUBLISH at QoS 1 to its thing and to another topic, with the message of each at a subscription of its own. */
   readonly mqtt: Acks
   stop(): Promise<void>
 }
@@ -85,22 +85,30 @@ async function post(server: ServerProcess, thing: Thing, place: number): Promise
 
 async function publishAll(
   { mqttUrl }: ServerProcess,
-  { thingToken }: Thing,
+  { thingToken, thingId }: Thing,
   acks: Acks,
   stop: AbortSignal,
 ): Promise<void> {
   const live = `things/${thingToken}/values/healthy`
+  const beside = `house/${thingId}/healthy`
   let client: MqttClient | undefined
   await repeat(acks, stop, async place => {
     if (!client || client.stream.destroyed) {
       if (client) acks.fail('the connection of a good MQTT client was closed')
       client = await connectMqtt({ url: mqttUrl, username: thingToken })
-      await client.subscribe(live)
+      await client.subscribeTo({ topic: live, qos: 1 }, { topic: beside, qos: 1 })
     }
-    await client.publish(`things/${thingToken}/write`, { values: [{ key: 'healthy', value: place }] })
-    await client.next(
-      packet => isMessageOn(live)(packet) && String(packet.payload).includes(`"value":${place},`),
-    )
+    const [value, relayed] = await Promise.all([
+      client.next(isMessageOn(live)),
+      client.next(isMessageOn(beside)),
+      client.publish(`things/${thingToken}/write`, { values: [{ key: 'healthy', value: place }] }),
+      client.publish(beside, String(place)),
+    ])
+    // Each message comes once and in order, so the next one is that of this publish.
+    const payloads = `${value.payload} ${relayed.payload}`
+    if (!payloads.includes(`"value":${place},`) || !payloads.endsWith(` ${place}`)) {
+      throw new Error(`${payloads} came for ${place}`)
+    }
   })
   await client?.disconnect()
 }

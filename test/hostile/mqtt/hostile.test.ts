@@ -1,36 +1,22 @@
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
-import { ask, type Thing } from '../../helpers/http-client.ts'
-import { type ServerProcess, startServer } from '../../helpers/server-process.ts'
-import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
+import { type HealthyClients, startHealthyClients } from '../healthy-clients.ts'
+import { type HostileServer, startHostileServer } from '../hostile-server.ts'
+import type { MqttCase } from './case.ts'
 import { hostileCases } from './cases/index.ts'
-import { HealthyPair } from './healthy-pair.ts'
-import { play, type Target } from './play.ts'
-import { servedTopics, topicGrants } from './topic-grants.ts'
+import { type Pacing, play } from './play.ts'
 
 /** Cases with more bytes are not sent byte by byte. */
 const mostBytes = 300
 
-let server: ServerProcess
-let target: Target
-let healthy: Thing
-let pair: HealthyPair
-let removeData = async () => {}
-
+let hostile: HostileServer
+let clients: HealthyClients
 beforeAll(async () => {
-  const dataDir = await temporaryDirectory(remove => {
-    removeData = remove
-  })
-  const environment = { THINGWIRE_FAILED_CREDENTIALS_PER_MINUTE: '1000000', ...servedTopics }
-  server = await startServer({ dataDir, environment })
-  const createThing = () => ask<Thing>(server, 'POST', '/v2/admin/things', { topics: topicGrants })
-  target = { thing: await createThing(), other: await createThing() }
-  healthy = await createThing()
-  pair = await HealthyPair.start(server, healthy)
+  hostile = await startHostileServer()
+  clients = await startHealthyClients(hostile.server, hostile.healthy)
 })
-
 afterAll(async () => {
-  await server.kill()
-  await removeData()
+  await clients.stop()
+  await hostile.end()
 })
 
 const cases = Object.values(hostileCases).flat()
@@ -41,33 +27,27 @@ test('the hostile table has at least 100 inputs, each with a name of its own', (
 })
 
 describe.each(Object.entries(hostileCases))('what is wrong with %s', (_, group) => {
-  it.each(group)('$name: $outcome', async hostile => {
-    const { answers, outcome } = hostile
-    expect(await play(hostile, server.mqttUrl, target)).toEqual({ answers, outcome })
-  })
+  const playOver = (door: 'mqttUrl' | 'webSocketUrl', pacing: Pacing) => async (hostileCase: MqttCase) => {
+    const { server, things } = hostile
+    const { answers, outcome } = hostileCase
+    const target = { thing: things[0], other: things[1] }
+    expect(await play(hostileCase, server[door], target, pacing)).toEqual({ answers, outcome })
+  }
+  it.each(group)('$name: $outcome', playOver('mqttUrl', 'at once'))
 
   const third = group.filter((_, place) => place % 3 === 0)
-  it.each(third)('$name, over WebSocket: $outcome', async hostile => {
-    const { answers, outcome } = hostile
-    expect(await play(hostile, server.webSocketUrl, target, 'packet by packet')).toEqual({ answers, outcome })
-  })
+  it.each(third)('$name, over WebSocket: $outcome', playOver('webSocketUrl', 'packet by packet'))
 
   const short = group.filter(
     ({ sends }, place) => place % 3 === 1 && Buffer.concat(sends).length <= mostBytes,
   )
-  it.each(short)('$name, byte by byte: $outcome', async hostile => {
-    const { answers, outcome } = hostile
-    expect(await play(hostile, server.mqttUrl, target, 'byte by byte')).toEqual({ answers, outcome })
-  })
+  it.each(short)('$name, byte by byte: $outcome', playOver('mqttUrl', 'byte by byte'))
 })
 
-test('after all that a healthy publisher and its subscriber have lost nothing, and nothing is logged as an error', async () => {
-  const { acked, received } = await pair.stop()
-  expect(acked.length).toBeGreaterThan(0)
-  expect(received).toEqual(acked)
-  expect(acked).toEqual(acked.map((_, place) => place))
-  const { code, stderr } = await server.stop()
-  expect(code).toBe(0)
-  const errors = stderr.split('\n').filter(line => /"level":[56]0/.test(line))
-  expect(errors).toEqual([])
+test('after all that the healthy clients have lost nothing, and nothing is logged as an error', async () => {
+  await clients.stop()
+  expect(clients.mqtt.count).toBeGreaterThan(0)
+  expect([...clients.http.failures, ...clients.mqtt.failures]).toEqual([])
+  expect(hostile.defects()).toEqual([])
+  expect(await hostile.end()).toMatchObject({ code: 0 })
 })
