@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { DocumentStore } from '../core/ports.ts'
-import { hashToken, isThingId, isToken, tokenLength } from '../core/token.ts'
+import { activationCodeForm, hashToken, isThingId, isToken, tokenLength } from '../core/token.ts'
 import { servedGrants, type TopicGrant } from '../core/topics/topic-grant.ts'
 import { ThingwireError } from '../errors.ts'
 import type { Access, Action, Principal, SessionPrincipal } from './access.ts'
@@ -45,7 +45,8 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
 
     async authoriseAdmin(credential) {
       const principal = await identify(credential)
-      if (principal.kind !== 'admin') throw new ThingwireError('forbidden')
+      const why = `only the admin key may do this, and this is ${kindOf(principal)}`
+      if (principal.kind !== 'admin') throw new ThingwireError('forbidden', why)
     },
 
     async authoriseAgain(credentialHash, thingId, action) {
@@ -80,7 +81,7 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
       assertThingMay(action)
       return thingId
     }
-    if (!isThingId(ref)) throw new ThingwireError('not_found')
+    if (!isThingId(ref)) throw new ThingwireError('not_found', howNamed + whatElse(ref))
     const principal = await identify(credential)
     await assertMay(principal, ref, action)
     return ref
@@ -88,8 +89,17 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
 
   async function thingOfToken(token: string): Promise<string> {
     const principal = isToken(token) ? await tokens.principalOf(hashOf(token)) : undefined
-    if (principal?.kind !== 'thing') throw new ThingwireError('unknown_thing_token')
-    return principal.thingId
+    if (principal?.kind === 'thing') return principal.thingId
+    throw new ThingwireError('unknown_thing_token', `no thing has this token${whatElse(token, principal)}`)
+  }
+
+  /** What a text is that stands where something else belongs, as the end of a sentence that does not quote it. */
+  function whatElse(text: string, principal?: Principal): string {
+    const whose = isAdminKey(hashToken(text)) ? ({ kind: 'admin' } as const) : principal
+    if (whose) return `: it is ${kindOf(whose)}, ${whereItGoes}`
+    if (isThingId(text)) return ': it is spelled like the id of a thing, which is public'
+    const isCode = activationCodeForm.test(text)
+    return isCode ? ': it is spelled like an activation code, which gives a token (POST /v2/things)' : ''
   }
 
   /** Whom a credential stands for: the one place that knows every kind of credential. */
@@ -97,8 +107,8 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
     if (credential === undefined || credential === '') throw new ThingwireError('missing_credential')
     if (isToken(credential)) return await identifyHash(hashOf(credential))
     // What is spelled otherwise can only be the admin key: no need to ask the store, which may be away.
-    if (!isAdminKey(hashToken(credential))) throw new ThingwireError('invalid_session')
-    return { kind: 'admin' }
+    if (isAdminKey(hashToken(credential))) return { kind: 'admin' }
+    throw new ThingwireError('invalid_session', `the credential is unknown${whatElse(credential)}`)
   }
 
   async function topicsOf(principal: Principal): Promise<readonly TopicGrant[]> {
@@ -131,35 +141,51 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
 
   /** What each kind of principal may do with a thing. */
   async function assertMay(principal: Principal, thingId: string, action: Action): Promise<void> {
-    switch (principal.kind) {
-      case 'admin':
-        if (!(await things.get(thingId))) throw new ThingwireError('unknown_thing')
-        return
-      case 'session':
-        if (principal.things !== '*' && !principal.things.has(thingId)) throw new ThingwireError('forbidden')
-        assertSessionMay(principal, action)
-        if (!(await things.get(thingId))) throw new ThingwireError('unknown_thing')
-        return
-      case 'thing':
-        if (principal.thingId !== thingId) throw new ThingwireError('forbidden')
-        assertThingMay(action)
+    if (!isFor(principal, thingId)) {
+      const wanted = 'use the token of the thing, a session for it, or the admin key'
+      throw new ThingwireError('forbidden', `${kindOf(principal)} is not for this thing: ${wanted}`)
     }
+    if (principal.kind === 'thing') return assertThingMay(action)
+    if (principal.kind === 'session') assertSessionMay(principal, action)
+    if (!(await things.get(thingId))) throw new ThingwireError('unknown_thing')
   }
 
-  function assertSessionMay({ access, isOperators }: SessionPrincipal, action: Action): void {
+  function assertSessionMay(session: SessionPrincipal, action: Action): void {
     if (action === 'read') return
-    if (access !== 'write' || action === 'mint a session') throw new ThingwireError('forbidden')
+    if (action === 'mint a session') throw new ThingwireError('forbidden', whoMints)
+    if (session.access !== 'write') {
+      const another = '`thingwire sessions create --write` ("access":"write") makes one that may write'
+      throw new ThingwireError('forbidden', `${kindOf(session)} may only read: ${another}`)
+    }
     // One that a thing minted can do no more than the thing.
-    if (!isOperators) assertThingMay(action)
+    if (!session.isOperators) assertThingMay(action)
   }
 
   function assertThingMay(action: Action): void {
-    if (!thingMay(action)) throw new ThingwireError('forbidden')
+    const who = "the admin key and an operator's write session may, a thing with the option allowThingDelete"
+    if (!thingMay(action)) throw new ThingwireError('forbidden', `a thing may not remove records: ${who}`)
   }
 
   function thingMay(action: Action): boolean {
     return action !== 'delete' || allowThingDelete
   }
+}
+
+const howNamed = 'a thing is named by its token (43 characters) or its id (16 of a-z and 2-7)'
+const whereItGoes =
+  'which goes into the Authorization header or the MQTT password, with the id of the thing in the path or topic'
+
+/** Of who may make a session for a thing: the text of `forbidden`. */
+export const whoMints = 'only the token of the thing and the admin key make a session for a thing'
+
+function isFor(principal: Principal, thingId: string): boolean {
+  if (principal.kind === 'thing') return principal.thingId === thingId
+  return principal.kind === 'admin' || principal.things === '*' || principal.things.has(thingId)
+}
+
+function kindOf(principal: Principal): string {
+  if (principal.kind === 'admin') return 'the admin key'
+  return principal.kind === 'session' ? `session ${principal.sessionId}` : 'the token of a thing'
 }
 
 /**

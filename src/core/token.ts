@@ -9,6 +9,7 @@ import { createHash, randomBytes, randomInt } from 'node:crypto'
 export const tokenLength = 43
 export const tokenForm = /^[A-Za-z0-9_-]{43}$/
 export const thingIdForm = /^[a-z2-7]{16}$/
+export const activationCodeForm = /^[A-Za-z0-9_-]{34}$/
 const thingIdAlphabet = 'abcdefghijklmnopqrstuvwxyz234567'
 
 /** A new secret: 43 characters of base64url. Serves as thing token, session token and admin key. */

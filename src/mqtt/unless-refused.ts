@@ -2,10 +2,15 @@ import { ThingwireError } from '../errors.ts'
 
 /** undefined if it was refused for good. @throws ThingwireError if that cannot be determined now */
 export async function unlessRefused<Found>(asking: Found | Promise<Found>): Promise<Found | undefined> {
+  return await orRefusal(asking).then(found => (found instanceof ThingwireError ? undefined : found))
+}
+
+/** As `unlessRefused`, with the refusal. */
+export async function orRefusal<Found>(asking: Found | Promise<Found>): Promise<Found | ThingwireError> {
   try {
     return await asking
   } catch (error) {
-    if (error instanceof ThingwireError && !error.retryable) return undefined
+    if (error instanceof ThingwireError && !error.retryable) return error
     throw error
   }
 }

@@ -28,6 +28,8 @@ async function openWithSessions(allowThingDelete = false) {
   return { ...opened, thingId, thingToken, other, tokens }
 }
 
+type Opened = Awaited<ReturnType<typeof openWithSessions>>
+
 const kinds = Object.keys(allowed) as (keyof typeof allowed)[]
 
 describe('authorise() with a session', () => {
@@ -73,6 +75,102 @@ describe('authorise() with a session', () => {
       await expect(access.thingOfToken(token)).rejects.toMatchObject({ reason: 'unknown_thing_token' })
       await expect(access.authoriseAdmin(token)).rejects.toMatchObject({ reason: 'forbidden' })
     }
+  })
+
+  it.each<[what: string, ask: (opened: Opened) => unknown, RegExp]>([
+    [
+      'a session that may only read, of a write',
+      ({ access, thingId, tokens }) => access.authorise(thingId, tokens["operator's read"], 'write'),
+      /^session [0-9a-f]{18} may only read: `thingwire sessions create --write` /,
+    ],
+    [
+      'a session of another thing',
+      ({ access, other, tokens }) => access.authorise(other.thingId, tokens["operator's write"], 'read'),
+      /^session [0-9a-f]{18} is not for this thing: use the token of the thing, a session for it, or /,
+    ],
+    [
+      'a session where the admin key belongs',
+      ({ access, tokens }) => access.authoriseAdmin(tokens["operator's write"]),
+      /^only the admin key may do this, and this is session [0-9a-f]{18}$/,
+    ],
+    [
+      'the token of a thing where the admin key belongs',
+      ({ access, thingToken }) => access.authoriseAdmin(thingToken),
+      /^only the admin key may do this, and this is the token of a thing$/,
+    ],
+    [
+      'the token of another thing',
+      ({ access, thingId, other }) => access.authorise(thingId, other.thingToken, 'read'),
+      /^the token of a thing is not for this thing: use the token of the thing, /,
+    ],
+    [
+      'a session that is to make a session',
+      ({ access, thingId, tokens }) =>
+        access.authorise(thingId, tokens["operator's write"], 'mint a session'),
+      /^only the token of the thing and the admin key make a session for a thing$/,
+    ],
+    [
+      'a session that is to make a session, of a host',
+      ({ sessions, thingId, tokens }) =>
+        sessions.createForThing(thingId, tokens["operator's write"], { access: 'read' }),
+      /^only the token of the thing and the admin key make /,
+    ],
+    [
+      'the token of another thing that is to make a session, of a host',
+      ({ sessions, thingId, other }) =>
+        sessions.createForThing(thingId, other.thingToken, { access: 'read' }),
+      /^only the token of the thing and the admin key make /,
+    ],
+    [
+      'a thing that is to remove records',
+      ({ access, thingToken }) => access.authorise(thingToken, undefined, 'delete'),
+      /^a thing may not remove records: the admin key and an operator's write session may, .*allowThingDelete$/,
+    ],
+    [
+      'a session in the place of a thing',
+      ({ access, tokens }) => access.authorise(tokens["thing's write"], undefined, 'write'),
+      /^no thing has this token: it is session [0-9a-f]{18}, which goes into the Authorization header or the MQTT password, with the id of the thing in the path or topic$/,
+    ],
+    [
+      'the admin key in the place of a thing',
+      ({ access }) => access.authorise(adminKey, undefined, 'write'),
+      /^no thing has this token: it is the admin key, which goes into the Authorization header /,
+    ],
+    [
+      'an id where a token belongs',
+      ({ access, thingId }) => access.thingOfToken(thingId),
+      /^no thing has this token: it is spelled like the id of a thing, which is public$/,
+    ],
+    [
+      'an id as credential',
+      ({ access, thingId }) => access.authorise(thingId, thingId, 'write'),
+      /^the credential is unknown: it is spelled like the id of a thing, /,
+    ],
+    [
+      'an activation code as credential',
+      ({ access, thingId }) => access.authorise(thingId, 'x'.repeat(34), 'write'),
+      /^the credential is unknown: it is spelled like an activation code, which gives a token /,
+    ],
+    [
+      'an activation code in the place of a thing',
+      ({ access }) => access.authorise('x'.repeat(34), undefined, 'write'),
+      /^a thing is named by its token .*: it is spelled like an activation code, /,
+    ],
+    [
+      'a name in the place of a thing',
+      ({ access }) => access.authorise('boat', adminKey, 'write'),
+      /^a thing is named by its token \(43 characters\) or its id \(16 of a-z and 2-7\)$/,
+    ],
+  ])('says what %s is, and what belongs there, without the credential', async (_what, ask, text) => {
+    const opened = await openWithSessions()
+    const { message } = await Promise.resolve(ask(opened)).then(
+      () => new Error('it is allowed'),
+      (error: Error) => error,
+    )
+    expect(message).toMatch(text)
+    const { thingToken, other, tokens } = opened
+    for (const secret of [adminKey, thingToken, other.thingToken, ...Object.values(tokens)])
+      expect(message).not.toContain(secret.slice(0, 20))
   })
 
   it('does not count as the thing being seen', async () => {

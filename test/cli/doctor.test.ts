@@ -72,6 +72,25 @@ describe('thingwire doctor', () => {
     ])
     const writer = await findings([], (await make('--write')).sessionToken)
     expect(writer.filter(({ isNote }) => isNote)).toEqual([])
+    expect(writer.map(({ text }) => text)).toContain(
+      'a session, which needs the id of the thing in each path and topic',
+    )
+  })
+
+  it('says of a session in the topic of a thing what belongs there', async () => {
+    const { thingId } = await createThing(server)
+    const args = ['sessions', 'create', thingId, '--write']
+    const { sessionToken } = await jsonOf<{ sessionToken: string }>(args, { server })
+    const client = await mqttOfTest({ url: server.mqttUrl, username: 'app', password: sessionToken })
+    await client.publish(`things/${sessionToken}/write`, { values: [{ key: 'n', value: 1 }] })
+    const found = await findings([thingId], server.adminKey)
+    expect(found.find(({ check }) => check === 'refused write')).toMatchObject({
+      text: expect.stringMatching(
+        /it is session [0-9a-f]{18}, which .* with a session or the admin key `things\/<thing id>\/write`/,
+      ),
+      advice: expect.stringMatching(/^publish as the text says/),
+    })
+    expect(JSON.stringify(found)).not.toContain(sessionToken)
   })
 
   it('refuses an address of the MQTT door that is none before it looks at anything', async () => {

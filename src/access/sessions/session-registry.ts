@@ -3,6 +3,7 @@ import type { Document, DocumentStore } from '../../core/ports.ts'
 import { createToken, hashToken, isThingId } from '../../core/token.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { Access, AccessSessionRegistry, AccessSessionSummary, AccessSessionTerms } from '../access.ts'
+import { whoMints } from '../authorise.ts'
 import {
   type AccessSessionDocument,
   type AccessSessionEntry,
@@ -65,7 +66,7 @@ export function createAccessSessionRegistry(parts: AccessSessionRegistryParts): 
       const lifetime = lifetimeOf(terms, longest.thing)
       const principal = await identify(credential)
       const isOthers = principal.kind === 'thing' && principal.thingId !== thingId
-      if (principal.kind === 'session' || isOthers) throw new ThingwireError('forbidden')
+      if (principal.kind === 'session' || isOthers) throw new ThingwireError('forbidden', whoMints)
       const mintedBy = principal.kind === 'thing' ? hashToken(credential) : undefined
       const { access } = terms
       const session = newSession(

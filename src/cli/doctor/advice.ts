@@ -7,9 +7,8 @@ const advices: Partial<Record<Reason, string>> = {
   invalid_values: 'send {"values":[{"key":"temperature","value":21.5}]}, with at least one record',
   too_many_records: 'send fewer records in a write, and more writes',
   not_a_write_topic:
-    'publish readings on things/<token>/write, on other topics only if the operator has given them to the thing, and on none with a control character',
-  subscription_refused:
-    'a thing subscribes to topics of its own thing, and to other topics only if the operator has given them to it',
+    'publish as the text says; on other topics only what the operator has given to the thing',
+  subscription_refused: 'subscribe as the text says; to other topics only if the operator has given them',
   connect_refused: 'connect as the text says; docs/use/devices.md has a CONNECT that is taken',
   connection_closed: 'repair what the text names: what the device sends behind it is not stored',
   client_id_shared: 'give each device a client id of its own, such as one with its serial number',

@@ -35,6 +35,6 @@ export async function checkRefusedCredentials(client: ServerClient): Promise<Fin
   const isWill = refused.some(text => text.includes('CONNACK 5'))
   const ofWill =
     '. CONNACK 5 is also a will that the server refuses: thingwire doctor <thing> names it, and the token is right'
-  const advice = `a device or a command has a wrong, revoked or missing credential; for a device create a new token: thingwire tokens add <thing>${isWill ? ofWill : ''}`
+  const advice = `a device or a command has a wrong, revoked or missing credential, or a session in the place of a token, where the id of the thing belongs; for a device create a new token: thingwire tokens add <thing>${isWill ? ofWill : ''}`
   return [note(check, `the server has refused credentials since its start: ${refused.join(', ')}`, advice)]
 }

@@ -90,7 +90,8 @@ export async function checkCredential(client: ServerClient, { ifUnknown }: Crede
 
 function ofSession({ things, access }: Extract<Principal, { kind: 'session' }>): Finding {
   // Of a session for no thing the access says nothing.
-  if (access === 'write' || things.length === 0) return ok('HTTP credential', 'a session')
+  if (access === 'write' || things.length === 0)
+    return ok('HTTP credential', 'a session, which needs the id of the thing in each path and topic')
   const advice = 'a device needs the token of its thing, or a session that was made with --write'
   return note('HTTP credential', 'a session that may only read', advice)
 }

@@ -6,9 +6,10 @@ import type { Redactor } from '../../core/refusals/redactor.ts'
 import { hashToken, isToken } from '../../core/token.ts'
 import { hasForbiddenCharacter } from '../../core/topics/topic-filter.ts'
 import { mayWrite } from '../../core/topics/topic-grant.ts'
+import { ThingwireError } from '../../errors.ts'
 import { forbiddenCharacter, shownTopic } from '../shown-topic.ts'
 import { isThingwireTopic, refOfWriteTopic } from '../topics.ts'
-import { unlessRefused } from '../unless-refused.ts'
+import { orRefusal, unlessRefused } from '../unless-refused.ts'
 import type { WillContent } from '../wills/will-documents.ts'
 import type { UsedTokens } from './used-tokens.ts'
 
@@ -142,12 +143,11 @@ async function willOf(
   const ref = refOfWriteTopic(will.topic)
   if (ref === undefined) throw new ConnectRefused(5, willElsewhere(will.topic, access.redactor))
   tokens.relyOn(ref)
-  const thingId = await unlessRefused(access.authorise(ref, credential, 'write'))
-  if (thingId === undefined)
-    throw new ConnectRefused(
-      5,
-      `the will is on ${shownTopic(will.topic, access.redactor)}, a topic of another thing`,
-    )
+  const thingId = await orRefusal(access.authorise(ref, credential, 'write'))
+  if (thingId instanceof ThingwireError) {
+    const shown = shownTopic(will.topic, access.redactor)
+    throw new ConnectRefused(5, `the will is on ${shown}, where it may not write (${thingId.message})`)
+  }
   const credentialHash = hashToken(isToken(ref) ? ref : (credential ?? ''))
   return { thingId, credentialHash, body: Buffer.from(will.payload).toString('base64') }
 }

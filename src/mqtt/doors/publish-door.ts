@@ -37,8 +37,8 @@ export interface PublishDoorParts {
   readonly onElsewhere: (connection: Connection, error: ThingwireError) => void
 }
 
-/** The thing that is written to; undefined: the client may not publish there, and finds that on a list (contract §7.7). */
-type Authorised = string | Promise<string | undefined>
+/** The thing that is written to; or why the client may not publish there, which it finds on a list (contract §7.7). */
+type Authorised = string | Promise<string | ThingwireError>
 
 /** Where a packet was published. */
 interface Address {
@@ -173,7 +173,7 @@ export class PublishDoor {
   }
 
   /**
-   * @returns the thing of the topic; undefined: the client may not publish there, and finds that on a list (contract §7.7)
+   * @returns the thing of the topic; or why the client may not publish there, which it finds on a list (contract §7.7)
    * @throws Error to close the connection
    */
   #authorise(topic: string): Authorised {
@@ -184,7 +184,7 @@ export class PublishDoor {
     return isAuthenticated ? thingId : this.#authenticate(thingId)
   }
 
-  async #authenticate(authorised: string | Promise<string> | undefined): Promise<string | undefined> {
+  async #authenticate(authorised: string | Promise<string> | undefined): Promise<string | ThingwireError> {
     const { ownership, countFailure } = this.#parts
     try {
       if (authorised === undefined) throw new ThingwireError('forbidden', 'the topic belongs to no thing')
@@ -195,7 +195,7 @@ export class PublishDoor {
       if (!(error instanceof ThingwireError)) throw error
       countFailure(this.#connection, error)
       // Closed, a client would come again with it for ever, and nothing behind it would be stored.
-      if (this.#connection.hasAuthenticated && !error.retryable) return undefined
+      if (this.#connection.hasAuthenticated && !error.retryable) return error
       throw error
     }
   }
@@ -212,16 +212,17 @@ export class PublishDoor {
 
   /** @param arrival at QoS 2: a resend of the packet before is no write (contract §4.4 (d)) */
   #write(
-    thingId: string | undefined,
+    thingId: string | ThingwireError,
     packet: Publish,
     ticket: Ticket<unknown>,
     arrival: Arrival | undefined,
   ): undefined {
     const { topic, qos, payload: body } = packet
     const { ingest } = this.#parts
-    if (thingId !== undefined && arrival && isResend(thingId, packet, arrival))
+    const isRefused = typeof thingId !== 'string'
+    if (!isRefused && arrival && isResend(thingId, packet, arrival))
       return settle(ticket, arrival.before?.committing ?? Promise.resolve())
-    if (thingId === undefined || !this.#addressOf(topic).isOfWrites)
+    if (isRefused || !this.#addressOf(topic).isOfWrites)
       return settle(ticket, this.#noteElsewhere(packet, thingId))
     const lock = this.#connection.lockOf(thingId)
     const documents = arrival && inFlightDocuments(this.#session(), packet.messageId, arrival)
@@ -252,9 +253,10 @@ export class PublishDoor {
     return session
   }
 
-  /** @param owner the thing of the topic, if the client may write to it */
-  async #noteElsewhere(packet: Publish, owner?: string): Promise<void> {
-    await this.#noteRefused(packet, await this.#notAWriteTopic(packet.topic), owner)
+  /** @param asked the thing of the topic if the client may write to it, else why it may not */
+  async #noteElsewhere(packet: Publish, asked: string | ThingwireError): Promise<void> {
+    const [owner, refusal] = typeof asked === 'string' ? [asked] : [undefined, asked]
+    await this.#noteRefused(packet, await this.#notAWriteTopic(packet.topic, refusal), owner)
   }
 
   async #noteRefused(packet: Publish, error: ThingwireError, owner?: string): Promise<void> {
@@ -266,16 +268,19 @@ export class PublishDoor {
   }
 
   /** Names the topic, which the device does not say again, but no token in it. */
-  async #notAWriteTopic(topic: string): Promise<ThingwireError> {
+  async #notAWriteTopic(topic: string, refusal?: ThingwireError): Promise<ThingwireError> {
     const { access, relay } = this.#parts
     const shown = shownTopic(topic, access.redactor)
     if (relay && !isThingwireTopic(topic)) {
       const why = await whyNotGranted(this.#connection, 'write', topic, access)
       return new ThingwireError('not_a_write_topic', `this client may not publish on ${shown}: ${why}`)
     }
-    const { isOfWrites } = this.#addressOf(topic)
-    const why = isOfWrites ? 'is not of a thing that this client may write to' : 'takes no writes'
-    return new ThingwireError('not_a_write_topic', `${shown} ${why}: publish on \`things/<ref>/write\`.`)
+    const why =
+      refusal && this.#addressOf(topic).isOfWrites
+        ? `is not of a thing that this client may write to (${refusal.message})`
+        : 'takes no writes'
+    const own = '`things/<token>/write`, with a session or the admin key `things/<thing id>/write`'
+    return new ThingwireError('not_a_write_topic', `${shown} ${why}: publish on ${own}.`)
   }
 }
 

@@ -13,7 +13,7 @@ import { deliveredQoS } from '../sessions/interest.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { shownTopic } from '../shown-topic.ts'
 import { activationCodeOf, isThingwireTopic, refOfThingTopic } from '../topics.ts'
-import { unlessRefused } from '../unless-refused.ts'
+import { orRefusal, unlessRefused } from '../unless-refused.ts'
 import { canonicalFilter, type Granted, grantFilter } from './granting.ts'
 import type { Ownership } from './ownership.ts'
 import { whyNotGranted } from './refused-topic.ts'
@@ -117,7 +117,11 @@ export class SubscribeDoor {
     if (!isTopicFilter(filter)) return 'no topic filter.'
     if (relay && !isThingwireTopic(filter))
       return await whyNotGranted(connection, 'read', filter, things.access)
-    return 'not of a thing that this client may read.'
+    const ref = refOfThingTopic(filter)
+    const asked = ref && things.access.authorise(ref, connection.admission?.credential, 'read')
+    const refusal = await orRefusal(asked)
+    const why = refusal instanceof ThingwireError ? ` (${refusal.message})` : ''
+    return `not of a thing that this client may read${why}.`
   }
 
   /**

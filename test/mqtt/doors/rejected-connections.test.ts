@@ -176,6 +176,31 @@ describe('a publish elsewhere', () => {
     expect(await listOf(service, other)).toEqual([])
   })
 
+  const whereItGoes = 'which goes into the Authorization header or the MQTT password'
+  it.each<[string, ref: (session: string, other: Thing) => string, why: RegExp]>([
+    ['a session', session => session, new RegExp(`it is session [0-9a-f]{18}, ${whereItGoes}`)],
+    ['a name', () => 'boat', /a thing is named by its token \(43 characters\) or its id/],
+    ['the id of another thing', (_, other) => other.thingId, /session [0-9a-f]{18} is not for this thing/],
+  ])('on a write topic with %s in the place of the thing says so, as do filter and will', async (...row) => {
+    const [, ref, why] = row
+    const { service, thing, other } = await start()
+    const { sessionToken } = await service.things.sessions.create([thing.thingId], { access: 'write' })
+    const connect = async (options: object = {}) =>
+      await service.connect({ username: 'app', password: sessionToken, ...options })
+    const topic = writeTopicOf(ref(sessionToken, other))
+    const client = await connect()
+    await client.publish(topic, body)
+    expect(await client.subscribe(`things/${ref(sessionToken, other)}/values/+`)).toBe(128)
+    await connect(will(topic))
+    await eventually(async () => (await listOf(service, thing)).length).toBe(3)
+    const list = await listOf(service, thing)
+    for (const text of list) expect(text).toMatch(why)
+    expect(list.join()).not.toContain(sessionToken)
+    expect(list.find(text => text.startsWith('not_a_write_topic'))).toMatch(
+      /publish on `things\/<token>\/write`, with a session or the admin key `things\/<thing id>\/write`\.$/,
+    )
+  })
+
   it('of a connection that has shown no credential closes it', async () => {
     const { service } = await start()
     const client = await service.connect()
