@@ -54,7 +54,13 @@ describe('the limit on failed credentials', () => {
     expect(answers.map(({ statusCode }) => statusCode)).toEqual([401, 401, 401, 429, 429])
     const [, , , first] = answers
     expect(first && isRefused(first)).toBe(true)
-    if (request[0] !== 'HEAD' && first) expect(reasonOf(first)).toBe('too_many_failed_credentials')
+    if (request[0] !== 'HEAD' && first) {
+      expect(reasonOf(first)).toBe('too_many_failed_credentials')
+      const cause = answers[0]?.json() as { reason: string; message: string }
+      expect((first.json() as { message: string }).message).toBe(
+        `${cause.reason}: ${cause.message}; the address has sent too many invalid credentials, which are refused for another 60 s; a valid one is accepted at once`,
+      )
+    }
     expect(host.things.limits.met.get('too_many_failed_credentials')).toBe(2)
   })
 

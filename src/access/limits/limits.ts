@@ -85,9 +85,11 @@ export class Limits {
    * too many credentials that are not valid
    */
   countFailure(error: ThingwireError, address: string): ThingwireError {
-    if (!failedCredential.has(error.reason) || !this.failedCredentials.note(address)) return error
+    const retryAfter = failedCredential.has(error.reason) ? this.failedCredentials.note(address) : 0
+    if (retryAfter === 0) return error
     this.count('too_many_failed_credentials')
-    return new ThingwireError('too_many_failed_credentials', undefined, { retryAfter: 60 })
+    const text = `${error.reason}: ${error.message}; the address has sent too many invalid credentials, which are refused for another ${retryAfter} s; a valid one is accepted at once`
+    return new ThingwireError('too_many_failed_credentials', text, { retryAfter })
   }
 
   /** A limit was met. */
@@ -182,17 +184,18 @@ export class FailedCredentials {
    * To be called for each one.
    *
    * @param address of the client, behind trusted proxies
-   * @returns whether it is to be answered with `too_many_failed_credentials`: there were too many before it
+   * @returns for how many more seconds such ones are answered with `too_many_failed_credentials`, this one too; 0: it is not
    */
-  note(address: string): boolean {
+  note(address: string): number {
     const now = this.#now()
     this.#forgetBefore(now - minute)
     const key = addressKey(address)
     const failures = this.#failures.get(key) ?? this.#begin(key, { since: now, count: 0 })
     failures.count++
+    if (failures.count <= this.#perMinute) return 0
     const isFirstTooMany = failures.count === this.#perMinute + 1
     if (isFirstTooMany) this.#begin(key, { since: now, count: failures.count })
-    return failures.count > this.#perMinute
+    return Math.ceil((minute - (isFirstTooMany ? 0 : now - failures.since)) / 1_000)
   }
 
   #begin(key: string, failures: Failures): Failures {

@@ -225,7 +225,7 @@ function notTheServer(url: string): CommandError {
 /** What to do where a credential or a key is unknown, as further lines. */
 function nextSteps(reason: string, ifUnknown: string): readonly string[] {
   if (reason === 'unknown_resource') return ['thingwire read <thing> shows the keys of the thing']
-  if (reason !== 'invalid_session' && reason !== 'unknown_thing_token') return []
+  if (!['invalid_session', 'unknown_thing_token', 'too_many_failed_credentials'].includes(reason)) return []
   return ['thingwire doctor tests a credential over HTTP and MQTT', ifUnknown]
 }
 

@@ -8,10 +8,6 @@ const advices: Readonly<Record<number, readonly [text: string, advice: string]>>
   1: ['the protocol version is refused', 'is this a Thingwire server? Thingwire takes MQTT 3.1 and 3.1.1'],
   2: ['the client id is refused', 'is this a Thingwire server? Thingwire takes an empty client id'],
   3: ['the server is stopping, or its store is away', 'look at the log of the server and at /readyz'],
-  5: [
-    'not allowed',
-    'too many failed attempts from this address: stop the device with the wrong token, and wait a minute',
-  ],
 }
 
 /** Says CONNECT with the credential as password, as a device does, and reads what CONNACK says. */
@@ -37,9 +33,12 @@ export async function checkMqttConnect(socket: Socket, credential: Credential): 
   }
   const code = answer[3] ?? 0
   if (code === 0) return ok('MQTT credential', 'CONNECT is accepted')
-  // A bad user name or password.
-  if (code === 4)
-    return fault('MQTT credential', 'CONNECT is refused: the credential is unknown', credential.ifUnknown)
+  // Bad user name or password; and 5 where the address has sent too many of them.
+  if (code === 4 || code === 5) {
+    const before = code === 5 ? ', as were too many others from this address in the last minute' : ''
+    const text = `CONNECT is refused: the credential is unknown${before}`
+    return fault('MQTT credential', text, credential.ifUnknown)
+  }
   const [text, advice] = advices[code] ?? [`return code ${code}`, 'is this a Thingwire server?']
   return fault('MQTT credential', `CONNECT is refused: ${text}`, advice)
 }

@@ -15,7 +15,7 @@ beforeEach(() => {
 
 /** What `note` says of each of so many failures of an address. */
 function fail(times: number, from = address): boolean[] {
-  return Array.from({ length: times }, () => failures.note(from))
+  return Array.from({ length: times }, () => failures.note(from) > 0)
 }
 
 const none = (times: number) => Array.from({ length: times }, () => false)
@@ -35,6 +35,15 @@ describe('FailedCredentials', () => {
     expect(fail(50)).toEqual(all(50))
     now += 1
     expect(fail(perMinute + 1)).toEqual([...none(perMinute), true])
+  })
+
+  it('note() says for how many more seconds it refuses', () => {
+    fail(perMinute)
+    expect(failures.note(address)).toBe(60)
+    now += 18_500
+    expect(failures.note(address)).toBe(42)
+    now += 41_499
+    expect(failures.note(address)).toBe(1)
   })
 
   it('note() counts anew a minute after the first', () => {
@@ -80,7 +89,7 @@ describe('FailedCredentials', () => {
           const past: { readonly at: number; readonly host: number; readonly isRefused: boolean }[] = []
           for (const { wait, host } of attempts) {
             time += wait
-            const isRefused = limit.note(`192.0.2.${host}`)
+            const isRefused = limit.note(`192.0.2.${host}`) > 0
             const since = (milliseconds: number) =>
               past.filter(each => each.host === host && each.at > time - milliseconds)
             if (isRefused) expect(since(2 * minute).length).toBeGreaterThanOrEqual(maximum)
