@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { adminKeyRule } from './access/admin-key.ts'
+import { tokenName } from './access/documents.ts'
 import {
   type AccessSessionRegistry,
   type ActivationCodes,
@@ -15,6 +16,7 @@ import { assertOptions } from './core/options/given-options.ts'
 import { aFunction, ifGiven, objectWith, wholeNumber, yesOrNo } from './core/options/option-kinds.ts'
 import type { RecordStore, RefusedWrites } from './core/ports.ts'
 import { recordText } from './core/record/record-text.ts'
+import { hashToken } from './core/token.ts'
 import {
   activationCodesOfHost,
   createHostListeners,
@@ -188,7 +190,10 @@ export async function openThings(
     ? new SharedStreamLog(live, nodes, await EventIds.begin(documents))
     : await OwnStreamLog.open(documents, live)
   live.log.keepFor(sessionLog)
-  const forward = ready.forward && (await openForwarder({ records, documents, nodes, live }, ready.forward))
+  // Looked up here, the token does not count as used.
+  const isOwnToken = async (token: string) => !!(await documents.get(tokenName(hashToken(token))))
+  const forwarding = ready.forward && { ...ready.forward, target: { ...ready.forward.target, isOwnToken } }
+  const forward = forwarding && (await openForwarder({ records, documents, nodes, live }, forwarding))
   const hasLeftForwarding = !forward && (await LeftLog.open(documents, live))
   const access = await createAccess({
     documents,

@@ -12,6 +12,12 @@ export class NoMqttServer extends LinkDown {}
 /** The central server does not take what is a thing's alone, or is no Thingwire: the other things may still go on. */
 export class ThingHeld extends Error {}
 
+class TokenRefused extends ThingHeld {
+  constructor(which = 'the token') {
+    super(`it refuses ${which}: the thing map needs one that the central server gave (thingwire tokens add)`)
+  }
+}
+
 /** What the central server says of a write that it has refused for good (contract §7.2, `errors`), redacted (§1.1). */
 export interface Refusal {
   readonly reason: string
@@ -77,7 +83,8 @@ export class Connection {
       return connection
     } catch (error) {
       connection.close()
-      throw error
+      const isOwn = error instanceof TokenRefused && (await target.isOwnToken?.(token))
+      throw isOwn ? new TokenRefused('the token, which is one of this server') : error
     }
   }
 
@@ -231,7 +238,7 @@ function connected(client: MqttClient, { redactor }: Target): Promise<void> {
     client.once('connect', () => resolve())
     client.on('error', (error: Error & { code?: unknown }) => {
       // CONNACK 4 and 5; 3 says that it does not know now.
-      if (error.code === 4 || error.code === 5) reject(new ThingHeld('it refuses the token'))
+      if (error.code === 4 || error.code === 5) reject(new TokenRefused())
       else if (isOfParser(error)) reject(new NoMqttServer(`${noMqtt}: is it the MQTT port?`))
       else reject(new LinkDown(faultText(error, redactor), { cause: error }))
     })

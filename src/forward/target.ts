@@ -9,6 +9,8 @@ export interface Target {
   readonly ca?: Buffer
   /** For what the central server says: it may repeat a credential. */
   readonly redactor: Redactor
+  /** Whether this server gave the token itself; undefined: its store is not open. */
+  readonly isOwnToken?: (token: string) => Promise<boolean>
 }
 
 /** Completes the sentence "must be …". */

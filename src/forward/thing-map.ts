@@ -1,14 +1,13 @@
 import { readFileSync, statSync } from 'node:fs'
 import { isOpenToOthers, writePrivate } from '../core/files/private-file.ts'
 import { parseJsonFile } from '../core/json/json-file.ts'
-import { isThingId, isToken } from '../core/token.ts'
+import { activationCodeForm, isThingId, isToken } from '../core/token.ts'
 
 /** What the map says of a thing: its token at the central server, or an activation code that gives it one. */
 export type Passage = { readonly token: string } | { readonly code: string }
 
 type Entries = ReadonlyMap<string, Passage | undefined>
 
-const codeForm = /^[A-Za-z0-9_-]{34}$/
 /** In the place of a thing id: every other thing. */
 const others = '*'
 /** How often the file is looked at, milliseconds. */
@@ -136,14 +135,15 @@ function passageFrom(file: string, name: string, text: unknown): Passage | undef
   if (name !== others && !isThingId(name))
     throw new Error(`${where} must have thing ids (16 of a-z and 2-7) or "*" as names: not ${shown(name)}`)
   if (text === null) return undefined
-  if (typeof text === 'string' && codeForm.test(text)) return { code: text }
+  if (typeof text === 'string' && activationCodeForm.test(text)) return { code: text }
   if (name === others)
     throw new Error(
       `${where} must give "*" an activation code of the central server (34 characters), or null`,
     )
   if (typeof text === 'string' && isToken(text)) return { token: text }
+  const given = typeof text === 'string' && isThingId(text) ? ': it gives the id of a thing' : ''
   throw new Error(
-    `${where} must give ${name} a thing token (43 characters) or an activation code (34 characters) of the central server, or null`,
+    `${where} must give ${name} a thing token (43 characters) or an activation code (34 characters) of the central server, or null${given}`,
   )
 }
 

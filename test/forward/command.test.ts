@@ -24,7 +24,9 @@ describe('thingwire forward', () => {
     const other = await serverOfTest()
     const { code, stdout, stderr } = await forward(servers, other.mqttUrl)
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-    expect(stderr).toMatch(/^thingwire: mqtt:\S+ does not take thing [a-z2-7]{16}: it refuses the token\n$/)
+    expect(stderr).toMatch(
+      /^thingwire: mqtt:\S+ does not take thing [a-z2-7]{16}: it refuses the token: the thing map needs one that the central server gave [^\n]*\n$/,
+    )
   })
 
   it('does not start where the target is a broker and no Thingwire', async () => {

@@ -214,8 +214,7 @@ describe('a server that forwards', () => {
     const servers = await twoServersOfTest(2)
     const [first, second] = servers.things
     if (!first || !second) throw new Error('there are two things')
-    const wrong = 'A'.repeat(43)
-    await servers.writeMap({ ...servers.map, [first.here.thingId]: wrong })
+    await servers.writeMap({ ...servers.map, [first.here.thingId]: first.here.thingToken })
     const edge = await servers.startEdge()
     await write(edge, first.here, value('n', 1))
     await edge.logged(/does not take the thing/)
@@ -225,7 +224,16 @@ describe('a server that forwards', () => {
     }
     const others = async () => (await readAll(servers.central, second.there, 'n').catch(() => [])).length
     expect(await eventually(async () => (await others()) === 39)).toBe(true)
-    expect((await servers.forwarding()).held.map(({ thingId }) => thingId)).toEqual([first.here.thingId])
+    expect((await servers.forwarding()).held).toMatchObject([
+      {
+        thingId: first.here.thingId,
+        why: expect.stringMatching(
+          /^it refuses the token, which is one of this server: the thing map needs one /,
+        ),
+      },
+    ])
+    await servers.writeMap({ ...servers.map, [first.here.thingId]: 'A'.repeat(43) })
+    await edge.logged(/it refuses the token: the thing map needs one/)
 
     await edge.kill()
     await servers.startEdge()

@@ -94,6 +94,10 @@ describe('ThingMap', () => {
     [{ boat: token }, /must have thing ids .*: not "boat"$/],
     [{ [token]: one }, /must have thing ids .*: not a name of 43 characters$/],
     [{ [one]: token.slice(1) }, /must give [a-z2-7]{16} a thing token/],
+    [
+      { [one]: two },
+      /must give [a-z2-7]{16} a thing token .* of the central server.*: it gives the id of a thing$/,
+    ],
     [{ [one]: token, [two]: token }, new RegExp(`gives ${one} and ${two} the same token: each needs`)],
     [{ '*': token }, /must give "\*" an activation code/],
   ])('refuses %j in one line, without a token', async (content, told) => {
