@@ -213,6 +213,7 @@ export const catalogue = {
   store_unavailable: { ...storeAway, text: 'The store cannot be reached or has failed.' },
   store_full: { ...storeAway, text: 'The store has too little room for more writes.' },
   draining: { ...storeAway, mqtt: 'connack 3', text: 'The server is stopping.' },
+  service_closed: { ...badRequest, text: 'The host program has closed the service before this call.' },
   internal_error: {
     status: 500,
     retryable: true,

@@ -26,6 +26,7 @@ import {
   registryOfHost,
   sessionsOfHost,
 } from './embed/index.ts'
+import { ThingwireError } from './errors.ts'
 import type { Forwarder, ForwardOptions } from './forward/forwarder.ts'
 import { LeftLog } from './forward/progress.ts'
 import type { HttpThings } from './http/http-things.ts'
@@ -109,7 +110,7 @@ export interface Things extends HostThings {
   storeSize(): Promise<StoreSize>
   /** Whether the store could take a write now, but for free disk. */
   isReady(): boolean
-  /** Finishes what was called, then closes the store: the last thing that a host closes. Idempotent. */
+  /** Finishes what was called, then closes the store: the last thing that a host closes. What it calls then is `service_closed`. Idempotent. */
   close(): Promise<void>
   /** Internal, for the doors: these change with any version. */
   readonly parts: ThingsParts
@@ -153,18 +154,43 @@ export async function createThings(options: ThingsOptions): Promise<Things> {
   if (options.limits)
     assertOptions('limits of createThings', givenLimits, options.limits, '{ writesPerSecond: 100 }')
   const parts = await openThings(options)
-  const { backup, storeSize, isReady, close } = parts
+  const { storeSize, isReady } = parts
   const ofHost = { ...parts, adminKey: options.adminKey }
   const writes = new HostWrites(ofHost)
-  return {
-    write: (...write) => writes.write(...write),
-    read: createHostRead(ofHost),
-    on: createHostListeners(parts.live, options.onDefect ?? warnOfDefect),
-    registry: registryOfHost(parts.registry),
-    sessions: sessionsOfHost(parts.sessions),
-    activationCodes: activationCodesOfHost(parts.activationCodes),
-    ...{ backup, storeSize, isReady, close, parts },
+  let isClosed = false
+  const assertOpen = () => {
+    if (isClosed) throw new ThingwireError('service_closed')
   }
+  const calls = { write: writes.write.bind(writes), read: createHostRead(ofHost), storeSize }
+  const guarded = whileOpen(calls, assertOpen)
+  return {
+    ...guarded,
+    on: createHostListeners(parts.live, options.onDefect ?? warnOfDefect, assertOpen),
+    registry: whileOpen(registryOfHost(parts.registry), assertOpen),
+    sessions: whileOpen(sessionsOfHost(parts.sessions), assertOpen),
+    activationCodes: whileOpen(activationCodesOfHost(parts.activationCodes), assertOpen),
+    backup: async function* () {
+      assertOpen()
+      yield* parts.backup()
+    },
+    close: () => {
+      isClosed = true
+      return parts.close()
+    },
+    ...{ isReady, parts },
+  }
+}
+
+/** For the doors the store of a closed service is away and may come back; for the host that closed it, it does not. */
+function whileOpen<Calls extends object>(calls: Calls, assertOpen: () => void): Calls {
+  const guarded = Object.entries(calls).map(([name, call]) => {
+    const open = async (...args: readonly unknown[]) => {
+      assertOpen()
+      return await call(...args)
+    }
+    return [name, open]
+  })
+  return Object.fromEntries(guarded)
 }
 
 /**

@@ -7,13 +7,15 @@ import type { HostThings, ReadingListener } from './reading.ts'
 /**
  * `HostThings.on`.
  *
- * @param onDefect called with what a listener threw; must not throw
+ * @param onDefect called with what a listener threw; must not throw @param assertOpen throws once the service is closed
  */
 export function createHostListeners(
   live: Pick<Live, 'subscribe' | 'unsubscribe'>,
   onDefect: (error: unknown) => void,
+  assertOpen: () => void,
 ): HostThings['on'] {
   return (event, listener) => {
+    assertOpen()
     if (event !== 'reading') {
       throw new TypeError(`on() must be given the event "reading": it is ${described(event)}`)
     }

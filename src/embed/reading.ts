@@ -61,7 +61,7 @@ export interface HostThings {
    * @returns resolves when every record is durable
    * @throws ThingwireError for the content (contract §2), with the bad records in `errors`; unknown_thing; too_many_resources
    * @throws ThingwireError to be written again: write_rate_exceeded, record_rate_exceeded, too_many_waiting, store_timeout,
-   * store_unavailable, store_full
+   * store_unavailable, store_full; not again: service_closed
    * @throws TypeError of an unknown option
    */
   write(thingId: string, records: readonly NewReading[], options?: WriteReadingsOptions): Promise<void>
@@ -70,7 +70,7 @@ export interface HostThings {
    * it resolves. The newest of a magic resource is its state, as over HTTP (contract §6).
    *
    * @throws ThingwireError unknown_thing; unknown_resource (nothing was ever written to the key); invalid_limit, invalid_range;
-   * store_unavailable
+   * store_unavailable; service_closed
    * @throws TypeError of an unknown option
    */
   read(thingId: string, key: string, options?: ReadReadingsOptions): Promise<Reading[]>
@@ -80,7 +80,7 @@ export interface HostThings {
    * listener throws goes to `onDefect`, and neither the service nor another listener notices.
    *
    * @returns stops the calls
-   * @throws TypeError of another event, or if the listener is no function
+   * @throws ThingwireError service_closed @throws TypeError of another event, or if the listener is no function
    */
   on(event: 'reading', listener: ReadingListener): () => void
 }

@@ -187,10 +187,4 @@ describe('things.write()', () => {
       /^write has no option "stor": its options are store, broadcast, id$/,
     )
   })
-
-  it('rejects once the service is closed', async () => {
-    const { things, thingId } = await thingsOfTest()
-    await things.close()
-    expect(await reasonOf(things.write(thingId, [{ key: 'k', value: 1 }]))).toBe('store_unavailable')
-  })
 })
