@@ -22,7 +22,7 @@ import {
 import type { Relay } from '../mqtt/relay/relay.ts'
 import { ConnectionLimit } from './connections/connection-limit.ts'
 import { Descriptors } from './connections/descriptors.ts'
-import { listen, plainEndpoint, probeAfter, tlsEndpoint, urlOf } from './connections/listening.ts'
+import { endpointOf, listen, probeAfter, urlOf } from './connections/listening.ts'
 import { logConnectRefused, logRejected } from './connections/log-rejected.ts'
 import { TrustedProxies } from './connections/trusted-proxies.ts'
 import { newConnectionId } from './log/log.ts'
@@ -143,11 +143,11 @@ export async function openMqttServer(
     await closed
   }
   try {
-    const address = await listen(listener, plainEndpoint(options, 'mqttPort'), log)
+    const address = await listen(listener, endpointOf(options, 'mqttPort'), log)
     if (certificate) {
       secure = await openTlsListener({
         certificate,
-        endpoint: tlsEndpoint(options, 'mqttsPort'),
+        endpoint: endpointOf(options, 'mqttsPort'),
         allowHalfOpen: false,
         admit: (socket, next) => admission.admit(socket, next),
         accept,

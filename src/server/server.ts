@@ -17,7 +17,7 @@ import { markLost } from './keeping/marks.ts'
 import { createLogger } from './log/log.ts'
 import { Observations } from './metrics/observations.ts'
 import { type MqttServer, openMqttServer } from './mqtt-door.ts'
-import { completeOptions } from './options/load-options.ts'
+import { completeOptions, ofDataDir } from './options/load-options.ts'
 import type { ServerOptions } from './options/options.ts'
 import { certificateFiles } from './tls/certificate.ts'
 import { ServedCertificate } from './tls/served-certificate.ts'
@@ -95,8 +95,8 @@ async function startServer(
   const forward = await forwardingOf(options, log)
   const keeping = await chooseStore(options, log, observations, error => {
     void logStoreLost(options.dataDir, log, error).then(() => onStoreLost?.(error))
-  })
-  const things = await openService(options, keeping, log, observations, forward)
+  }).catch(ofDataDir(options))
+  const things = await openService(options, keeping, log, observations, forward).catch(ofDataDir(options))
   things.clock.onSteppedBack(step => warnOfStep(step, log))
   const stopping = new AbortController()
   const { http, mqtt } = await openDoors(

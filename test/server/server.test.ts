@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { readdir, readFile, stat, symlink } from 'node:fs/promises'
+import { readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -138,7 +138,14 @@ describe('a start that cannot be', () => {
     const { port } = other.address() as { port: number }
     await expectRefusal(
       ['--data-dir', await newDataDir(), '--http-port', `${port}`, '--mqtt-port', '0'],
-      new RegExp(`${port}.* in use`),
+      new RegExp(`port ${port} \\(--http-port\\) on 127.0.0.1 is in use`),
+    )
+    const config = join(await temporaryDirectory(), 'options.json')
+    await writeFile(config, '{"httpPort":0,"mqttPort":0}')
+    await expectRefusal(
+      ['--config', config, '--data-dir', await newDataDir()],
+      new RegExp(`port ${port} \\(THINGWIRE_HTTP_PORT\\) on 127.0.0.1 is in use`),
+      { THINGWIRE_HTTP_PORT: `${port}` },
     )
   })
 
@@ -147,7 +154,14 @@ describe('a start that cannot be', () => {
     await serverOfTest({ dataDir })
     await expectRefusal(
       ['--data-dir', dataDir, '--http-port', '0'],
-      new RegExp(`${dataDir}.* already running on this directory`),
+      new RegExp(
+        `${dataDir}.* already running on this directory.* \\(--data-dir names the data directory\\)`,
+      ),
+    )
+    await expectRefusal(
+      ['--http-port', '0'],
+      new RegExp(`${dataDir}.* \\(THINGWIRE_DATA_DIR names the data directory\\)`),
+      { THINGWIRE_DATA_DIR: dataDir },
     )
   })
 

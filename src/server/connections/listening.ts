@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { AddressInfo, Server } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
+import { originOf } from '../options/load-options.ts'
 import { environmentName, flagName, type OptionName, type ServerOptions } from '../options/options.ts'
 
 /** Where to listen, and the options that said so. */
@@ -8,21 +9,17 @@ export interface Endpoint {
   readonly host: string
   readonly hostOption: 'host' | 'tlsHost'
   readonly port: number
-  readonly portOption: PlainPort | TlsPort
+  readonly portOption: 'httpPort' | 'mqttPort' | 'lenientPort' | 'httpsPort' | 'mqttsPort'
+  /** What names each value, as `originOf` gives it. */
+  readonly from: (option: OptionName) => string | undefined
 }
 
-type PlainPort = 'httpPort' | 'mqttPort' | 'lenientPort'
-type TlsPort = 'httpsPort' | 'mqttsPort'
-
-/** Where a listener in clear is to be. `lenientPort` has to be set. */
-export function plainEndpoint(options: ServerOptions, portOption: PlainPort): Endpoint {
-  return { host: options.host, hostOption: 'host', port: options[portOption] ?? 0, portOption }
-}
-
-/** Where a listener with TLS is to be. */
-export function tlsEndpoint({ host, tlsHost, ...options }: ServerOptions, portOption: TlsPort): Endpoint {
-  const hostOption = tlsHost === undefined ? 'host' : 'tlsHost'
-  return { host: tlsHost ?? host, hostOption, port: options[portOption], portOption }
+/** Where a listener is to be. `lenientPort` has to be set. */
+export function endpointOf(options: ServerOptions, portOption: Endpoint['portOption']): Endpoint {
+  const isSecure = portOption === 'httpsPort' || portOption === 'mqttsPort'
+  const hostOption = isSecure && options.tlsHost !== undefined ? 'tlsHost' : 'host'
+  const [host = options.host, port = 0] = [options[hostOption], options[portOption]]
+  return { host, hostOption, port, portOption, from: name => originOf(options, name) }
 }
 
 /**
@@ -67,7 +64,8 @@ export function urlOf(scheme: string, { address, family, port }: AddressInfo): s
 
 /** One line for the operator: why nothing listens where the options say. */
 export function listenProblem({ code, message }: NodeJS.ErrnoException, endpoint: Endpoint): string {
-  const { host, hostOption, port, portOption } = endpoint
+  const { host, hostOption, portOption, from } = endpoint
+  const port = `${endpoint.port} (${from(portOption)})`
   if (code === 'EADDRINUSE') {
     return `port ${port} on ${host} is in use: stop the program that uses it, or choose another port with ${typed(portOption)}`
   }
@@ -75,7 +73,7 @@ export function listenProblem({ code, message }: NodeJS.ErrnoException, endpoint
     return `port ${port} on ${host} needs more rights: choose a port from 1024 on with ${typed(portOption)}`
   }
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
-    return `${host} is not an address of this machine: choose another address with ${typed(hostOption)}`
+    return `${host} (${from(hostOption)}) is not an address of this machine: choose another address with ${typed(hostOption)}`
   }
   return `cannot listen on port ${port} of ${host} (${typed(portOption)}): ${message}`
 }

@@ -12,11 +12,10 @@ import { ConnectionLimit } from '../connections/connection-limit.ts'
 import { Descriptors } from '../connections/descriptors.ts'
 import {
   backlog,
+  endpointOf,
   listen,
   listenProblem,
   outliveAcceptErrors,
-  plainEndpoint,
-  tlsEndpoint,
   urlOf,
 } from '../connections/listening.ts'
 import { logRejected } from '../connections/log-rejected.ts'
@@ -113,7 +112,7 @@ export async function openHttpDoor(
   })
   watchRefusals(app, observations)
   metricsRoute(app, { things, observations, options, version })
-  const isTlsLoopback = !certificate || isLoopback(tlsEndpoint(options, 'mqttsPort').host)
+  const isTlsLoopback = !certificate || isLoopback(endpointOf(options, 'mqttsPort').host)
   const isMqttLoopback = isLoopback(mqtt.address.address) && isTlsLoopback
   await dashboardRoutes(app, { version, mqttPort, mqttsPort, isMqttLoopback })
   await docsRoutes(app, { version, mqttPort, mqttsPort, httpsPort: certificate && options.httpsPort })
@@ -144,7 +143,7 @@ export async function openHttpDoor(
     if (certificate) {
       const secure = await openTlsListener({
         certificate,
-        endpoint: tlsEndpoint(options, 'httpsPort'),
+        endpoint: endpointOf(options, 'httpsPort'),
         allowHalfOpen: true,
         admit: (socket, next) => limit.admit(socket, next),
         // The parser, the timeouts and the closing of the plain listener are then those of TLS, too.
@@ -156,7 +155,7 @@ export async function openHttpDoor(
     }
     let lenientUrl: string | undefined
     if (options.lenientPort !== undefined) {
-      lenientUrl = urlOf('http', await listen(lenient, plainEndpoint(options, 'lenientPort'), log))
+      lenientUrl = urlOf('http', await listen(lenient, endpointOf(options, 'lenientPort'), log))
       closing.push(() => new Promise(resolve => lenient.close(() => resolve())))
     }
     const leave = () => {
@@ -170,7 +169,7 @@ export async function openHttpDoor(
 }
 
 async function listenWith(app: FastifyInstance, options: ServerOptions): Promise<AddressInfo> {
-  const endpoint = plainEndpoint(options, 'httpPort')
+  const endpoint = endpointOf(options, 'httpPort')
   await app.listen({ host: endpoint.host, port: endpoint.port, backlog }).catch((cause: unknown) => {
     throw new Error(listenProblem(cause as NodeJS.ErrnoException, endpoint), { cause })
   })

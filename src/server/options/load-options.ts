@@ -15,6 +15,9 @@ import {
 const shippedConfig = fileURLToPath(new URL('config/default.json', packageRoot))
 const configVariable = 'THINGWIRE_CONFIG'
 
+/** Of complete options: what names the value of each. */
+const origins = new WeakMap<object, TypedNames>()
+
 /** Values by option, from one place. */
 interface OptionSource {
   /** How a message names an option of this source: `httpPort in my.json`, `--http-port`. */
@@ -22,7 +25,7 @@ interface OptionSource {
   readonly values: Readonly<Partial<Record<OptionName, unknown>>>
 }
 
-/** How options were typed on the command line, where it was not as `--<flag name>`. */
+/** How options were typed, where it was not as `--<flag name>`. */
 export type TypedNames = Readonly<Partial<Record<OptionName, string>>>
 
 /**
@@ -41,6 +44,20 @@ export async function loadOptions(
   return mergeOptions([fromFlags(flags, typed), fromEnvironment(environment), await fromFile(file)])
 }
 
+/** What names the value of an option: `THINGWIRE_HTTP_PORT`, `httpPort in my.json`, `the default of httpPort`. */
+export function originOf(options: Partial<ServerOptions>, name: OptionName): string | undefined {
+  return origins.get(options)?.[name]
+}
+
+/** Throws on what is for the operator, with what names the data directory: a variable that is left over goes before a file. */
+export function ofDataDir(options: ServerOptions): (error: unknown) => never {
+  return error => {
+    if (!(error instanceof Error && error.name === 'Error') || options.redisUrl !== undefined) throw error
+    const text = `${error.message} (${originOf(options, 'dataDir')} names the data directory)`
+    throw new Error(text, { cause: error })
+  }
+}
+
 /**
  * Completes options that a program gives.
  *
@@ -50,7 +67,8 @@ export function completeOptions(options: Partial<ServerOptions>): ServerOptions 
   const origin = 'the options of createServer'
   assertObject('createServer', options, "{ dataDir: './data' }")
   try {
-    return mergeOptions([{ label: name => `${name} in ${origin}`, values: known(options, origin) }])
+    const label = (name: OptionName) => originOf(options, name) ?? `${name} in ${origin}`
+    return mergeOptions([{ label, values: known(options, origin) }])
   } catch (error) {
     throw new TypeError((error as Error).message)
   }
@@ -59,10 +77,13 @@ export function completeOptions(options: Partial<ServerOptions>): ServerOptions 
 /** The first source that has a value wins. */
 function mergeOptions(sources: readonly OptionSource[]): ServerOptions {
   const merged: Partial<Record<OptionName, unknown>> = {}
+  const labels: Partial<Record<OptionName, string>> = {}
   for (const name of optionNames) {
-    const values = sources.map(source => check(name, source)).filter(value => value !== undefined)
-    merged[name] = values[0] ?? declarationOf(name).default
+    const [source] = sources.filter(each => check(name, each) !== undefined)
+    merged[name] = source?.values[name] ?? declarationOf(name).default
+    labels[name] = source?.label(name) ?? `the default of ${name}`
   }
+  origins.set(merged, labels)
   refuseSharedPort(merged as ServerOptions)
   return merged as ServerOptions
 }
@@ -72,7 +93,7 @@ function refuseSharedPort(options: ServerOptions): void {
   const { host, tlsHost = host, tlsCert } = options
   const plain = ['httpPort', 'mqttPort', 'lenientPort'] as const
   const secure = tlsCert === undefined ? [] : (['httpsPort', 'mqttsPort'] as const)
-  const taken = new Map<string, OptionName>()
+  const taken = new Map<string, string>()
   const addresses = [
     ...plain.map(name => [name, host] as const),
     ...secure.map(name => [name, tlsHost] as const),
@@ -80,8 +101,9 @@ function refuseSharedPort(options: ServerOptions): void {
   for (const [name, address] of addresses) {
     const port = options[name]
     const other = taken.get(`${address} ${port}`)
-    if (port && other) throw new Error(`${other} and ${name} are both ${port}: each needs a port of its own`)
-    taken.set(`${address} ${port}`, name)
+    const label = originOf(options, name) ?? name
+    if (port && other) throw new Error(`${other} and ${label} are both ${port}: each needs a port of its own`)
+    taken.set(`${address} ${port}`, label)
   }
 }
 
@@ -134,7 +156,8 @@ async function fromFile(file: string | undefined): Promise<OptionSource> {
   const text = await readFile(file ?? shippedConfig, 'utf8').catch((error: Error) => {
     throw new Error(`cannot read the configuration file ${origin}: ${error.message}`)
   })
-  return { label: name => `${name} in ${origin}`, values: known(parseObject(text, origin), origin) }
+  const label = (name: OptionName) => (file ? `${name} in ${origin}` : `the default of ${name}`)
+  return { label, values: known(parseObject(text, origin), origin) }
 }
 
 function parseObject(text: string, origin: string): object {

@@ -11,20 +11,28 @@ describe('urlOf()', () => {
 
 describe('listenProblem()', () => {
   it.each([
-    ['EADDRINUSE', /^port 1883 on nowhere .* --mqtt-port or THINGWIRE_MQTT_PORT$/],
-    ['EACCES', /^port 1883 on nowhere .* --mqtt-port or THINGWIRE_MQTT_PORT$/],
-    ['ENOTFOUND', /^nowhere is not an address .* --host or THINGWIRE_HOST$/],
-    ['EADDRNOTAVAIL', /^nowhere is not an address .* --host or THINGWIRE_HOST$/],
-    ['EOTHER', /port 1883 .*--mqtt-port or THINGWIRE_MQTT_PORT.*why/],
-  ])('names the option behind %s as it is typed', (code, line) => {
+    ['EADDRINUSE', /^port 1883 \(THINGWIRE_M\) on nowhere .* --mqtt-port or THINGWIRE_MQTT_PORT$/],
+    ['EACCES', /^port 1883 \(THINGWIRE_M\) on nowhere .* --mqtt-port or THINGWIRE_MQTT_PORT$/],
+    ['ENOTFOUND', /^nowhere \(host in a file\) is not an address .* --host or THINGWIRE_HOST$/],
+    ['EADDRNOTAVAIL', /^nowhere \(host in a file\) is not an address .* --host or THINGWIRE_HOST$/],
+    ['EOTHER', /port 1883 \(THINGWIRE_M\) .*--mqtt-port or THINGWIRE_MQTT_PORT.*why/],
+  ])('names the option behind %s as it is typed, and what set it', (code, line) => {
     const problem = Object.assign(new Error('why'), { code })
-    const endpoint = { host: 'nowhere', hostOption: 'host', port: 1883, portOption: 'mqttPort' } as const
+    const from = (name: string) => (name === 'host' ? 'host in a file' : 'THINGWIRE_M')
+    const endpoint = {
+      host: 'nowhere',
+      hostOption: 'host',
+      port: 1883,
+      portOption: 'mqttPort',
+      from,
+    } as const
     expect(listenProblem(problem, endpoint)).toMatch(line)
   })
 
   it('names tlsHost where that is the address', () => {
     const problem = Object.assign(new Error('why'), { code: 'EADDRNOTAVAIL' })
-    const endpoint = { host: 'nowhere', hostOption: 'tlsHost', port: 8883, portOption: 'mqttsPort' } as const
+    const at = { host: 'nowhere', hostOption: 'tlsHost', port: 8883, portOption: 'mqttsPort' } as const
+    const endpoint = { ...at, from: String }
     expect(listenProblem(problem, endpoint)).toMatch(/^nowhere .* --tls-host or THINGWIRE_TLS_HOST$/)
   })
 })

@@ -117,7 +117,7 @@ describe('openTlsListener()', () => {
     const { certificate, options } = await prepare(log)
     const listener = await openTlsListener({
       certificate,
-      endpoint: { host: options.host, hostOption: 'host', port: 0, portOption: 'mqttsPort' },
+      endpoint: { host: options.host, hostOption: 'host', port: 0, portOption: 'mqttsPort', from: String },
       allowHalfOpen: false,
       handshakeTimeout: 200,
       admit: (_socket, next) => next(),

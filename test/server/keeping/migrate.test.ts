@@ -152,7 +152,7 @@ describe('thingwire migrate', () => {
     const mark = join(dataDir, 'moved-to-redis')
     const starting = startServer({ dataDir }).then(server => server.stop(), String)
     expect(await starting).toMatch(
-      /"code":1,.*"thingwire: the store in \S+ was moved into Redis: .* remove \S+\/moved-to-redis\\n"/,
+      /"code":1,.*"thingwire: the store in \S+ was moved into Redis: .* remove \S+\/moved-to-redis \(--data-dir names the data directory\)\\n"/,
     )
     await rm(mark)
     await (await startServer({ dataDir })).stop()

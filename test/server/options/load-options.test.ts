@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { completeOptions, loadOptions } from '../../../src/server/options/load-options.ts'
+import { completeOptions, loadOptions, originOf } from '../../../src/server/options/load-options.ts'
 import { declarationOf, optionNames } from '../../../src/server/options/options.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 
@@ -30,6 +30,22 @@ describe('loadOptions()', () => {
     })
   })
 
+  it('knows what names the value of each option, also of the options that a server completes', async () => {
+    const config = await configFile({ httpPort: 1, mqttPort: 2, dataDir: './d' })
+    const environment = { THINGWIRE_HTTP_PORT: '3', THINGWIRE_MQTT_PORT: '4' }
+    const options = await loadOptions({ config, 'http-port': '5' }, environment)
+    for (const each of [options, completeOptions(options)]) {
+      expect(originOf(each, 'httpPort')).toBe('--http-port')
+      expect(originOf(each, 'mqttPort')).toBe('THINGWIRE_MQTT_PORT')
+      expect(originOf(each, 'dataDir')).toBe(`dataDir in ${config}`)
+      expect(originOf(each, 'host')).toBe('the default of host')
+    }
+    expect(originOf(await loadOptions({}, {}), 'httpPort')).toBe('the default of httpPort')
+    const ofProgram = completeOptions({ httpPort: 1 })
+    expect(originOf(ofProgram, 'httpPort')).toBe('httpPort in the options of createServer')
+    expect(originOf(ofProgram, 'mqttPort')).toBe('the default of mqttPort')
+  })
+
   it('takes the file from THINGWIRE_CONFIG unless the command line names one', async () => {
     const one = await configFile({ httpPort: 1 })
     const two = await configFile({ httpPort: 2 })
@@ -53,9 +69,15 @@ describe('loadOptions()', () => {
   })
 
   it.each([
-    [{ httpPort: 1883 }, /^httpPort and mqttPort are both 1883: each needs a port of its own$/],
-    [{ lenientPort: 8080 }, /^httpPort and lenientPort are both 8080/],
-    [{ tlsCert: 'c.pem', tlsKey: 'k.pem', httpsPort: 8080 }, /^httpPort and httpsPort are both 8080/],
+    [
+      { httpPort: 1883 },
+      /^httpPort in \S+my\.json and the default of mqttPort are both 1883: each needs a port of its own$/,
+    ],
+    [{ lenientPort: 8080 }, /^the default of httpPort and lenientPort in \S+my\.json are both 8080/],
+    [
+      { tlsCert: 'c.pem', tlsKey: 'k.pem', httpsPort: 8080 },
+      /^the default of httpPort and httpsPort in \S+my\.json are both 8080/,
+    ],
   ])('refuses one port for two doors: %j', async (options, message) => {
     const config = await configFile(options)
     await expect(loadOptions({ config }, {})).rejects.toThrow(message)

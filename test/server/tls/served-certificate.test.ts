@@ -82,7 +82,7 @@ async function serve() {
   const certificate = await ServedCertificate.open(files, log.logger, lookEvery)
   const listener = await openTlsListener({
     certificate,
-    endpoint: { host: '127.0.0.1', hostOption: 'host', port: 0, portOption: 'mqttsPort' },
+    endpoint: { host: '127.0.0.1', hostOption: 'host', port: 0, portOption: 'mqttsPort', from: String },
     allowHalfOpen: false,
     admit: (_socket, next) => next(),
     accept: socket => socket.end(),

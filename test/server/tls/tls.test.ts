@@ -199,7 +199,7 @@ describe('the start with a certificate', () => {
     const dataDir = await temporaryDirectory()
     const options = { ...quiet, dataDir, tlsCert, tlsKey, mqttsPort: 0 }
     await expect(createServer({ ...options, httpsPort: Number(port) })).rejects.toThrow(
-      new RegExp(`port ${port} on .* --https-port `),
+      new RegExp(`port ${port} \\(httpsPort in .*\\) on .* --https-port `),
     )
     const second = await createServer({ ...options, httpsPort: 0 })
     await second.close()
