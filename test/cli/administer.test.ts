@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { createThing } from '../helpers/http-client.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { jsonOf, runCommand } from './command.ts'
 import { type Served, serve } from './serve.ts'
@@ -93,8 +94,42 @@ describe('thingwire, as the operator,', () => {
     }
     const doctor = await runCommand(['doctor', 'shed'], leftOver)
     expect(doctor.stdout).toMatch(/sees only certain things, and shed is none of them/)
+    const exported = await runCommand(['export', '--all'], leftOver)
+    const note = /note: the credential \(from THINGWIRE_TOKEN\) sees certain things alone, not all/
+    expect(exported).toMatchObject({ code: 0, stderr: expect.stringMatching(note) })
+    const removed = await runCommand(
+      ['remove', '--all-things', '--all-keys', '--to', '2020-01-01', '--dry-run'],
+      leftOver,
+    )
+    expect(removed).toMatchObject({ code: 0, stderr: expect.stringMatching(note) })
+    expect((await runCommand(['export', '--all'], { server })).stderr).not.toMatch(/note/)
     const operator = await runCommand(['read', 'nothing', 'n'], { server })
     expect(operator.stderr).toMatch(/no thing is called nothing: thingwire things list shows them/)
+  })
+
+  it('names what a session that may only read lacks, and the key that an operator has', async () => {
+    const { thingId, thingToken } = await createThing(server)
+    const make = ['sessions', 'create', thingId]
+    const { sessionId, sessionToken } = await jsonOf<Record<'sessionId' | 'sessionToken', string>>(make, {
+      server,
+    })
+    const as = (token: string) => ({ server: { url: server.url }, environment: { THINGWIRE_TOKEN: token } })
+    const refused = await runCommand(['write', thingId, 'n=1'], as(sessionToken))
+    expect(refused).toMatchObject({
+      code: 4,
+      stderr: expect.stringMatching(
+        new RegExp(`session ${sessionId} may only read: .*sessions create --write.* from THINGWIRE_TOKEN`),
+      ),
+    })
+    const file = join(await temporaryDirectory(), 'thing.token')
+    await writeFile(file, thingToken)
+    const listed = await runCommand(['sessions', 'list', '--credential-file', file], as(sessionToken))
+    expect(listed).toMatchObject({
+      code: 4,
+      stderr: expect.stringMatching(
+        /only the admin key may do this, and this is the token of a thing .* is from .*thing.token/,
+      ),
+    })
   })
 
   it.each([

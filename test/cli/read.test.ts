@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
+import { Program } from '../clients/program.ts'
 import { createThing, type Thing, write } from '../helpers/http-client.ts'
 import { serverOfTest } from '../helpers/of-test.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
@@ -191,6 +192,27 @@ describe('a key that nobody has written', () => {
     await none.told(/has no key n yet: the thing has no keys yet/)
     const known = startCommand(['tail', thingId, 'depth'], { server })
     await known.told(/^watching /)
+  })
+})
+
+describe('a position without a value', () => {
+  it('is shown as a position by read and tail on a terminal, and stays null in JSON', async () => {
+    const server = await serverOfTest()
+    const thing = await createThing(server)
+    const values = [{ key: 'fix', value: null, geo: { lat: 60, long: 23 } }]
+    await write(server, thing, { values })
+    const onTerminal = (args: string) => {
+      const credential = `THINGWIRE_URL=${server.url} THINGWIRE_TOKEN=${thing.thingToken}`
+      const command = `${credential} exec ${process.execPath} ${process.cwd()}/dist/cli/main.js ${args}`
+      return new Program({ command: 'script', debianPackage: 'bsdutils' }, ['-qefc', command, '/dev/null'])
+    }
+    expect((await onTerminal('read fix').ended).output).toMatch(/Z +60 +23\s*$/)
+    const tail = onTerminal('tail')
+    await tail.said(/^watching /m)
+    await write(server, thing, { values })
+    await tail.said(/Z {2}fix {17,}at 60, 23\r?$/m)
+    const asJson = await runCommand(['read', thing.thingId, 'fix', '--limit', '1', '--json'], { server })
+    expect(JSON.parse(asJson.stdout)).toMatchObject(values)
   })
 })
 

@@ -187,7 +187,10 @@ describe('a store and a data directory in the place of each other', () => {
     await store.close()
     const environment = { THINGWIRE_REDIS_URL: 'redis://127.0.0.1:1' }
     const ofProgram = /is itself a store, of a program that embeds Thingwire: stop that program and move/
-    const ofServer = new RegExp(`is itself a store: the data directory is ${dataDir}$`, 'm')
+    const ofServer = new RegExp(
+      `is itself a store: the data directory is ${dataDir}(?: \\(--data-dir names|$)`,
+      'm',
+    )
     const cases = [
       [['serve', '--data-dir', embedded], {}, ofProgram],
       [['check', '--data-dir', embedded], {}, ofProgram],

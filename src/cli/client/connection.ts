@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { usageError } from '../exit.ts'
 import { ServerClient } from './client.ts'
 import { type Credential, type CredentialKind, findCredential } from './credential.ts'
+import { readPrincipal } from './named-thing.ts'
 
 /** Options of every command that talks to a server. */
 export interface ConnectionFlags {
@@ -38,6 +39,13 @@ export async function credentialFor(flags: ConnectionFlags, kind: CredentialKind
     dataDir: flags.dataDir ?? (process.env.THINGWIRE_DATA_DIR || './data'),
     environment: process.env,
   })
+}
+
+/** Says on stderr that a command for all things is for some alone: the variable of a credential may be left over. */
+export async function noteIfSome(client: ServerClient): Promise<void> {
+  const principal = await readPrincipal(client)
+  if (principal.kind === 'admin' || (principal.kind === 'session' && principal.things === '*')) return
+  console.error(`thingwire: note: the credential (from ${client.source}) sees certain things alone, not all`)
 }
 
 /** @throws CommandError usage */

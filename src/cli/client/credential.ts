@@ -95,7 +95,7 @@ function adviceIfUnknown(source: string, url: URL): string {
     return `${source} may be of another server: give --data-dir, with the data directory of the server at ${url.origin}, or --url, with the address of the server of this key`
   if (source === 'THINGWIRE_ADMIN_KEY')
     return `THINGWIRE_ADMIN_KEY may be of another server: set it to the key of the server at ${url.origin}, which is in admin-key in its data directory, or give --url`
-  return 'the operator can create a new one: thingwire tokens add <thing>, or thingwire sessions create <thing>'
+  return 'it may be left over from another server; the operator creates one: thingwire tokens add <thing>, or thingwire sessions create <thing>'
 }
 
 function isThisMachine({ hostname }: URL): boolean {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { ServerClient } from '../client/client.ts'
-import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
+import { type ConnectionFlags, connect, noteIfSome, withConnection } from '../client/connection.ts'
 import { describeThing, findThing, type ListedThing, type NamedThing } from '../client/named-thing.ts'
 import { usageError } from '../exit.ts'
 import { withHelp } from '../help.ts'
@@ -51,6 +51,7 @@ async function exportThings(named: string | undefined, flags: Flags): Promise<vo
   const progress = new Progress()
   // Whoever reads the counts as JSON reads nothing else there.
   const isShown = !flags.json || process.stderr.isTTY
+  if (flags.all && isShown) await noteIfSome(client)
   const counts = { things: 0, resources: 0, records: 0 }
   const fill = async (append: Append): Promise<void> => {
     for await (const thing of thingsToExport(client, named, flags)) {

@@ -171,7 +171,7 @@ async function readNewest(client: ServerClient, { thingId }: NamedThing, form: F
 }
 
 function rowOf({ datetime, geo, value }: ReadRecord): string[] {
-  return [datetime, String(geo?.lat ?? ''), String(geo?.long ?? ''), valueText(value)]
+  return [datetime, String(geo?.lat ?? ''), String(geo?.long ?? ''), valueText(geo ? (value ?? '') : value)]
 }
 
 /** @param none what is said in the place of a table without rows */

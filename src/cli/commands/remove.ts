@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { RefusedError, type ServerClient } from '../client/client.ts'
-import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
+import type { ServerClient } from '../client/client.ts'
+import { type ConnectionFlags, connect, noteIfSome, withConnection } from '../client/connection.ts'
 import {
   called,
   findThing,
@@ -78,6 +78,7 @@ async function remove(first: string | undefined, others: readonly string[], flag
     throw usageError('--all-things needs --from or --to: nothing less is removed of all things')
   }
   const client = await connect(flags, 'any')
+  if (flags.allThings) await noteIfSome(client)
   const wanted = flags.allThings
     ? { things: client.list<ListedThing, 'things'>('/v2/things', 'things'), keys: keysOf(operands, flags) }
     : await ofOneThing(client, operands, flags)
@@ -172,15 +173,11 @@ async function removeEach(
   return removed
 }
 
-/** Says who may remove, and what is removed already. */
+/** Says what is removed already. */
 function stopped(error: unknown, records: number): unknown {
-  if (!(error instanceof CommandError)) return error
-  const who =
-    "the admin key and an operator's write session may remove; a thing's token with allowThingDelete"
-  const isForbidden = error instanceof RefusedError && error.reason === 'forbidden'
+  if (!(error instanceof CommandError) || records === 0) return error
   const before = `${counted(records, 'record')} removed before that: run the command again to go on`
-  const details = [...error.details, ...(isForbidden ? [who] : []), ...(records > 0 ? [before] : [])]
-  return new CommandError(error.status, error.message, details)
+  return new CommandError(error.status, error.message, [...error.details, before])
 }
 
 async function show(removed: readonly Removed[], { dryRun, json }: Flags): Promise<void> {

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { Command } from 'commander'
 import { failure, usageError } from '../exit.ts'
 import { withHelp } from '../help.ts'
@@ -75,16 +76,20 @@ async function restore(command: Command): Promise<void> {
   const [backup, ...more] = operands
   if (backup === undefined || more.length > 0) throw usageError('restore takes one backup (see --help)')
   if (backup === '-') throw usageError('restore reads a file, not stdin: give the name of the backup')
-  const { dataDir } = await loadServerOptions(flags)
+  const options = await loadServerOptions(flags)
+  const { ofDataDir, originOf } = await import('../../server/options/load-options.ts')
   const { restoreDataDir } = await import('../../server/keeping/restore.ts')
-  await restoreDataDir(backup, dataDir).catch((error: NodeJS.ErrnoException) => {
+  await restoreDataDir(backup, options.dataDir).catch((error: NodeJS.ErrnoException) => {
     if (error.syscall === 'access') throw failure(`cannot read the backup ${backup}: ${error.message}`)
-    if (error.syscall !== 'mkdir') throw error
+    if (error.syscall !== 'mkdir') return ofDataDir(options)(error)
     throw failure(
-      `cannot create the data directory ${dataDir}: ${error.message}; choose another one with --data-dir`,
+      `cannot create the data directory ${options.dataDir}: ${error.message}; choose another one with --data-dir`,
     )
   })
-  await printLine(`Restored into ${dataDir}`)
+  const key = options.adminKey
+    ? `the key of the server is that of ${originOf(options, 'adminKey')}`
+    : `the first start makes a new one, in ${join(options.dataDir, 'admin-key')}. To keep the old key, copy its file there before`
+  await printLine(`Restored into ${options.dataDir}\nA backup contains no admin key: ${key}`)
 }
 
 async function migrate(command: Command): Promise<void> {
@@ -97,14 +102,15 @@ async function migrate(command: Command): Promise<void> {
 async function check(command: Command, { json }: { readonly json?: true }): Promise<void> {
   const { flags, operands } = await serverFlags(command.args, usageError)
   if (operands.length > 0) throw usageError('check takes only options (see --help)')
-  const { dataDir } = await loadServerOptions(flags)
+  const options = await loadServerOptions(flags)
+  const { ofDataDir } = await import('../../server/options/load-options.ts')
   const { storeLocation } = await import('../../server/keeping/choose-store.ts')
   const { checkLevelStore } = await import('../../store/level/index.ts')
-  const location = storeLocation(dataDir)
+  const location = storeLocation(options.dataDir)
   const progress = new Progress()
   const found = await checkLevelStore(location, ({ step, done }) =>
     progress.show(() => `${step}: ${grouped(done)}`),
-  )
+  ).catch(ofDataDir(options))
   progress.clear()
   const { things, resources, records, states, documents, bytes, faultCount, faults, remnants } = found
   if (json) await printJson({ location, ...found })

@@ -62,5 +62,5 @@ async function tail(first: string | undefined, rest: readonly string[], flags: F
 
 function line({ datetime, key, value, geo }: ReadRecord): string {
   const place = geo ? `  at ${geo.lat}, ${geo.long}` : ''
-  return printable(`${datetime}  ${key.padEnd(16)}  ${valueText(value)}${place}`)
+  return printable(`${datetime}  ${key.padEnd(16)}  ${valueText(geo ? (value ?? '') : value)}${place}`)
 }

@@ -1,4 +1,4 @@
-import { readdir, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { ask, createThing, readAll, type Thing, write } from '../../helpers/http-client.ts'
@@ -28,16 +28,22 @@ describe('thingwire restore', () => {
     return remove
   })
 
-  async function restore(content: Buffer, dataDir: string) {
+  async function restore(content: Buffer, dataDir: string, environment: NodeJS.ProcessEnv = {}) {
     const file = join(await temporaryDirectory(), 'backup')
     await writeFile(file, content)
-    return runCli({ args: ['restore', file, '--data-dir', dataDir] })
+    return runCli({ args: ['restore', file, '--data-dir', dataDir], environment })
   }
 
   it('makes a data directory in which things, tokens and records are as they were', async () => {
     const dataDir = join(await temporaryDirectory(), 'new')
-    expect(await restore(backup, dataDir)).toMatchObject({ code: 0, stderr: '' })
+    const keyFile = join(dataDir, 'admin-key')
+    expect(await restore(backup, dataDir)).toMatchObject({
+      code: 0,
+      stderr: '',
+      stdout: expect.stringContaining(`no admin key: the first start makes a new one, in ${keyFile}`),
+    })
     const server = await serverOfTest({ dataDir })
+    expect((await readFile(keyFile, 'utf8')).trim()).toBe(server.adminKey)
     expect(await ask(server, 'GET', '/v2/admin/things')).toEqual(listed)
     expect(listed).toMatchObject({
       things: [{ lastSeen: expect.any(String), lastWrite: expect.any(String) }],
@@ -48,12 +54,20 @@ describe('thingwire restore', () => {
     })
   })
 
+  it('says of an admin key that is set that it is that of the server', async () => {
+    const dataDir = join(await temporaryDirectory(), 'new')
+    const environment = { THINGWIRE_ADMIN_KEY: 'k'.repeat(32) }
+    const { code, stdout } = await restore(backup, dataDir, environment)
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/no admin key: the key of the server is that of THINGWIRE_ADMIN_KEY\n$/)
+  })
+
   it('refuses a data directory that is not empty, and leaves it as it is', async () => {
     const dataDir = await temporaryDirectory()
     await writeFile(join(dataDir, 'something'), '')
     const { code, stderr } = await restore(backup, dataDir)
     expect(code).toBe(1)
-    expect(stderr).toMatch(/^thingwire: [^\n]*must be empty[^\n]*\n$/)
+    expect(stderr).toMatch(/^thingwire: [^\n]*must be empty[^\n]* \(--data-dir names the data directory\)\n$/)
     expect(await readdir(dataDir)).toEqual(['something'])
   })
 
