@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { generate, type Packet } from 'mqtt-packet'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -15,6 +15,24 @@ describe('docs/use/plugins.md', () => {
     )
     const blocks = blocksOf(text ?? '', 'ts')
     for (const source of sources) expect(blocks.some(block => source.includes(block))).toBe(true)
+  })
+})
+
+describe('the pages', () => {
+  it('wait for nothing without an end: a server that did not start would never answer', async () => {
+    const pages = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md']
+    for (const folder of ['docs', 'examples'])
+      for (const path of await readdir(folder, { recursive: true }))
+        if (path.endsWith('.md')) pages.push(`${folder}/${path}`)
+    const texts = await Promise.all(pages.map(async path => [path, await readFile(path, 'utf8')] as const))
+    const endless = texts.flatMap(([path, text]) =>
+      blocksOf(text, 'sh').flatMap(block =>
+        block
+          .split('\n')
+          .flatMap(line => (/(^|[;\s])(until|while)\s/.test(line) ? [`${path}: ${line}`] : [])),
+      ),
+    )
+    expect(endless).toEqual([])
   })
 })
 
