@@ -180,6 +180,25 @@ describe('thingwire doctor', () => {
     expect(await diagnose([], undefined)).toEqual(['credential'])
   })
 
+  it('says of an unknown credential after too many others that it is unknown, and how long that holds', async () => {
+    const own = await serverOfTest({ environment: { THINGWIRE_FAILED_CREDENTIALS_PER_MINUTE: '1' } })
+    const token = 'z'.repeat(43)
+    await findings([], token, own.url)
+    const found = (await findings([], token, own.url)).filter(({ isOk }) => !isOk)
+    expect(found.map(({ text }) => text)).toEqual([
+      expect.stringMatching(
+        /^CONNECT is refused: the credential is unknown, as were too many others from this/,
+      ),
+      expect.stringMatching(/^invalid_session: .* for another \d+ s; a valid one is accepted at once/),
+    ])
+    for (const { advice } of found) expect(advice).toMatch(/it may be left over from another server/)
+    const setup = { server: { url: own.url }, environment: { THINGWIRE_TOKEN: token } }
+    const { stderr } = await runCommand(['read', 'boat', 'n'], setup)
+    expect(stderr).toMatch(
+      /too_many_failed_credentials, HTTP 429.*\n {2}thingwire doctor .*\n {2}it may be left over/,
+    )
+  })
+
   it('tells a closed port, a silent door, a name that is none, and a thing that is not there', async () => {
     const { thingToken } = await createThing(server)
     expect(await diagnose([], thingToken, 'http://127.0.0.1:2')).toContain('HTTP port')
