@@ -1,4 +1,6 @@
-import { parseDatetime } from '../core/record/datetime.ts'
+import { formatDatetime, parseDatetime } from '../core/record/datetime.ts'
+import { firstAt } from '../core/time/calendar-buckets.ts'
+import { type TimeZone, utc } from '../core/time/time-zone.ts'
 import { usageError } from './exit.ts'
 
 export interface TimeRange {
@@ -7,25 +9,33 @@ export interface TimeRange {
 }
 
 /**
- * The range of `--from` and `--to`, in the words of the server. A day alone is its midnight, in UTC.
+ * The range of `--from` and `--to`, in the words of the server. A day alone is its first instant.
  *
+ * @param zone of times that name none
  * @throws CommandError usage
  */
-export function timeRange(from: string | undefined, to: string | undefined): TimeRange {
-  const [first, end] = [timeOf('--from', from), timeOf('--to', to)]
-  if (first && end && first.milliseconds > end.milliseconds) {
+export function timeRange(from: string | undefined, to: string | undefined, zone: TimeZone = utc): TimeRange {
+  const [start, end] = [timeOf('--from', from, zone), timeOf('--to', to, zone)]
+  if (start !== undefined && end !== undefined && start > end) {
     throw usageError(`--from (${from}) is later than --to (${to})`)
   }
+  if (start !== undefined && start === end) {
+    throw usageError(
+      `--from (${from}) and --to (${to}) are the same time: --to is not in the range, so that nothing is. For one day, --to is the next day`,
+    )
+  }
   return {
-    ...(first ? { startDate: first.text } : {}),
-    ...(end ? { endDate: end.text } : {}),
+    ...(start === undefined ? {} : { startDate: formatDatetime(start) }),
+    ...(end === undefined ? {} : { endDate: formatDatetime(end) }),
   }
 }
 
-function timeOf(option: string, given: string | undefined) {
+/** Milliseconds. */
+function timeOf(option: string, given: string | undefined, zone: TimeZone): number | undefined {
   if (given === undefined) return undefined
-  const text = /^\d{4}-\d\d-\d\d$/.test(given) ? `${given}T00:00:00Z` : given
-  const milliseconds = parseDatetime(text)
-  if (milliseconds !== undefined) return { text, milliseconds }
-  throw usageError(`${option} must be a time such as 2026-11-21 or 2026-11-21T09:30:00Z: it is ${given}`)
+  const time = parseDatetime(/^\d{4}-\d\d-\d\d$/.test(given) ? `${given}T00:00` : given)
+  if (time === undefined) {
+    throw usageError(`${option} must be a time such as 2026-11-21 or 2026-11-21T09:30:00Z: it is ${given}`)
+  }
+  return /(?:z|[+-]\d\d:\d\d)$/i.test(given) ? time : firstAt(zone, time)
 }

@@ -122,6 +122,29 @@ describe('thingwire read', () => {
     )
   })
 
+  it('--tz is the zone of --from and --to that name none', async () => {
+    const query = ['--aggregate', 'count', '--interval', '1d', '--tz', 'Europe/Madrid', '--empty', '--ndjson']
+    const ofDay = '{"datetime":"2025-05-31T22:00:00.000Z","count":2500}\n'
+    for (const [from, to] of [
+      ['2025-06-01', '2025-06-02'],
+      ['2025-06-01T00:00', '20250602000000'],
+      ['2025-06-01 00:00:00', '2025-06-01T22:00:00Z'],
+    ] as const) {
+      expect(await read('n', ...query, '--from', from, '--to', to)).toBe(ofDay)
+    }
+    const refused = await runCommand(['read', 'n', ...query, '--tz', 'Mars/Base'], { server })
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringMatching(/--tz must be a time zone/) })
+  })
+
+  it.each([
+    ['2025-06-01', '2025-06-01'],
+    ['2025-06-01T00:00:01Z', '2025-06-01T02:00:01+02:00'],
+  ])('refuses a range that is empty: %s to %s', async (from, to) => {
+    const { code, stdout, stderr } = await runCommand(['read', 'n', '--from', from, '--to', to], { server })
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(/--from .* and --to .* are the same time: --to is not in the range/)
+  })
+
   it('--sparkline is a line of bars, and the range', async () => {
     const [line = '', about] = (await read('n', '--sparkline')).split('\n')
     expect(line).toMatch(/^▁+▂+▃+▄+▅+▆+▇+█+$/)

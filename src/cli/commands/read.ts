@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { csvField } from '../../core/record/record-text.ts'
+import { timeZoneOf } from '../../core/time/time-zone.ts'
 import { RefusedError, type ServerClient } from '../client/client.ts'
 import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
 import { findThing, isCalled, type NamedThing, readPrincipal } from '../client/named-thing.ts'
@@ -41,8 +42,14 @@ export function addRead(program: Command): void {
         '[key]',
         'key of the resource, or with --aggregate or --points of several, separated by commas; without it, the newest record of each resource',
       )
-      .option('--from <time>', 'start of the range, such as 2026-11-21 or 2026-11-21T09:30:00Z')
-      .option('--to <time>', 'end of the range; it is not in the range itself')
+      .option(
+        '--from <time>',
+        'start of the range, such as 2026-11-21 or 2026-11-21T09:30:00Z; in UTC, or in the zone of --tz, if it names none',
+      )
+      .option(
+        '--to <time>',
+        'end of the range; it is not in the range itself, so a day ends with the next day',
+      )
       .option(
         '--limit <n>',
         `maximum number of records, or of intervals of each key; default ${tableRecords} in a table, else all`,
@@ -54,7 +61,10 @@ export function addRead(program: Command): void {
         '--points <n>',
         'in place of --aggregate and --interval: avg, min, max, count, first and last of at most n intervals of a round length',
       )
-      .option('--tz <zone>', 'time zone of days and months, such as Europe/Madrid; default UTC')
+      .option(
+        '--tz <zone>',
+        'time zone of days and months, and of --from and --to, such as Europe/Madrid; default UTC',
+      )
       .option('--empty', 'give intervals without records too')
       .option('--csv', 'CSV: datetime,value,lat,long')
       .option('--ndjson', 'one JSON object a line; the default if stdout is not a terminal')
@@ -81,7 +91,7 @@ export function addRead(program: Command): void {
 
 async function read(first: string | undefined, second: string | undefined, flags: Flags): Promise<void> {
   const form = formOf(flags)
-  const query = queryOf(flags)
+  const query = await queryOf(flags)
   // A wrong one is refused before a server is asked.
   limitOf(flags)
   if (form === 'sparkline') refuseOthers(flags, ['from', 'to'], 'cannot be combined with --sparkline')
@@ -110,7 +120,7 @@ async function readKeys(
   flags: Flags,
 ): Promise<void> {
   const form = formOf(flags)
-  const query = queryOf(flags)
+  const query = await queryOf(flags)
   const functions = functionsOf(query)
   const resource = [thingId, only] as const
   // Of several keys the server leaves out those that nobody has written.
@@ -261,7 +271,7 @@ const names = ['from', 'to', 'limit', 'order', 'aggregate', 'interval', 'points'
 const functions: ReadonlySet<string> = new Set(['avg', 'min', 'max', 'sum', 'count', 'first', 'last'])
 
 /** @throws CommandError usage, naming the option that is wrong */
-export function queryOf(options: ReadOptions): ReadQuery {
+export async function queryOf(options: ReadOptions): Promise<ReadQuery> {
   const { from, to, order, aggregate, interval, points, tz, empty } = options
   if ((aggregate === undefined) !== (interval === undefined)) {
     throw usageError('--aggregate and --interval go together: --aggregate avg --interval 5m')
@@ -290,7 +300,10 @@ export function queryOf(options: ReadOptions): ReadQuery {
     const why = 'needs --aggregate and --interval, or --points'
     refuseOthers(options, ['from', 'to', 'limit', 'order'], why)
   }
-  return { ...timeRange(from, to), order, aggregate, interval, points, tz, empty }
+  const zone = tz === undefined ? undefined : await timeZoneOf(tz)
+  if (tz !== undefined && !zone)
+    throw usageError(`--tz must be a time zone such as Europe/Berlin: it is ${tz}`)
+  return { ...timeRange(from, to, zone), order, aggregate, interval, points, tz, empty }
 }
 
 /** @throws CommandError usage */

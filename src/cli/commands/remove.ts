@@ -49,8 +49,14 @@ export function addRemove(program: Command): void {
       .argument('[keys...]', 'keys of the resources')
       .option('--all-things', 'of all things that the credential may read; needs --from or --to')
       .option('--all-keys', 'of all resources')
-      .option('--from <time>', 'start of the range, such as 2026-11-21 or 2026-11-21T09:30:00Z')
-      .option('--to <time>', 'end of the range; it is not in the range itself')
+      .option(
+        '--from <time>',
+        'start of the range, such as 2026-11-21 or 2026-11-21T09:30:00Z; in UTC if it names no zone',
+      )
+      .option(
+        '--to <time>',
+        'end of the range; it is not in the range itself, so a day ends with the next day',
+      )
       .option('--dry-run', 'show what would be removed, and remove nothing; takes the name of a thing, too')
       .option('--json', 'one JSON document')
       .action(remove),

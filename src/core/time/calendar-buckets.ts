@@ -53,8 +53,12 @@ export function calendarBuckets(zone: TimeZone, unit: keyof typeof units, count:
   }
 }
 
-/** The first instant at which clocks of the zone show a local time, or a later one. */
-function firstAt(zone: TimeZone, local: number): number {
+/**
+ * The first instant at which clocks of the zone show a local time, or a later one.
+ *
+ * @param local as if it were UTC, milliseconds; so is the result, of UTC itself
+ */
+export function firstAt(zone: TimeZone, local: number): number {
   for (let at = local - farthestAhead; ; ) {
     const { start, end, offset } = zone.spanAt(at)
     const instant = Math.max(start, local - offset)
