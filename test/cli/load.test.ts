@@ -157,14 +157,18 @@ describe('thingwire write --file', () => {
     })
 
     it('says once what is wrong with many lines', async () => {
-      const lines = numbered(6).with(1, '[]\n').with(2, '[]\n').with(4, 'x\n').with(5, 'x\n')
+      const lines = numbered(6)
+        .with(1, '[]\n')
+        .with(2, '[]\n')
+        .with(4, '{"a":1,"a":2}\n')
+        .with(5, '{"b":1,"b":2}\n')
       const { run } = await load([...lines, '[]\n'].join(''))
       const { code, stderr } = await run()
       expect(code).toBe(1)
       const [, refused = ''] = stderr.split(/^thingwire: .*\n/m)
       expect(refused.split('\n')).toEqual([
-        expect.stringMatching(/^ {2}3 lines from 2 to 7: a line is one record, .* is a list: /),
-        '  lines 5 to 6: the line is not JSON (for CSV: --format csv)',
+        expect.stringMatching(/^ {2}3 lines from 2 to 7: the line is not a JSON object, .*--format csv/),
+        '  lines 5 to 6, the first: the member "a" stands twice in one object: remove one of the two',
         '',
       ])
     })

@@ -69,23 +69,30 @@ describe('thingwire write --file', () => {
     expect(read.times).toEqual(['2026-06-29T23:00:00.000Z', '2026-06-29T22:00:00.000Z'])
   })
 
-  it('refuses a number that no 64-bit float holds, from wherever it comes', async () => {
-    const time = '2026-11-20T09:30:00Z'
-    const lines = [
-      `{"key":"n","value":{"x":1e+400},"datetime":"${time}"}`,
-      `{"key":"n","value":1,"datetime":"${time}"}`,
-    ]
-    for (const run of [
-      await write(`time,lat,lon,n,m\n${time},60,23,1e+400,1\n${time},60,23,1,1\n`),
-      await write(lines.join('\n'), [], 'lines.ndjson'),
-    ]) {
-      expect(run.code).toBe(1)
-      expect(run.stderr).toMatch(/line [12]: value.*number_out_of_range/)
-      expect(run.times.every(text => Date.parse(text) === Date.parse(time))).toBe(true)
-    }
-    const thing = await createThing(server)
-    const argument = await runCommand(['write', thing.thingId, 'b={"x":1e+400}'], { server })
-    expect(argument).toMatchObject({ code: 2, stderr: expect.stringContaining('number_out_of_range') })
+  it.each(['8949212345678901234', '1e+400'])(
+    'stores a number that no 64-bit float holds as text, from wherever it comes: %s',
+    async number => {
+      const time = '2026-11-20T09:30:00Z'
+      const note = /^thingwire: note: n: .*stored as text.*a 64-bit float would change it$/m
+      for (const { code, stderr, thing } of [
+        await write(`time,n\n${time},"{""x"":${number}}"\n`),
+        await write(`{"key":"n","value":{"x":${number}},"datetime":"${time}"}`, [], 'lines.ndjson'),
+      ]) {
+        expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(note) })
+        expect((await readAll(server, thing, 'n')).map(({ value }) => value)).toEqual([{ x: number }])
+      }
+      const thing = await createThing(server)
+      const argument = await runCommand(['write', thing.thingId, `n=${number}`], { server })
+      expect(argument).toMatchObject({ code: 0, stderr: expect.stringMatching(note) })
+      expect((await readAll(server, thing, 'n')).map(({ value }) => value)).toEqual([number])
+    },
+  )
+
+  it('refuses a line of JSON with a member twice', async () => {
+    const line = '{"key":"n","value":1,"value":2,"datetime":"2026-11-20T09:30:00Z"}\n'
+    const { code, stderr, keys } = await write(line, [], 'lines.ndjson')
+    expect({ code, keys }).toEqual({ code: 1, keys: [] })
+    expect(stderr).toMatch(/line 1: the member "value" stands twice in one object/)
   })
 
   it('notes texts that look like numbers, once for each key', async () => {
@@ -219,6 +226,9 @@ describe('thingwire write --file', () => {
       /temperature has no value; to write an empty text on purpose, write 'temperature=""'/,
     ],
     [['temperature='], /temperature has no value/],
+    [['t=1', 't=2'], /t is there twice, and both values would have one time/],
+    [['boat', 'a=1', 't=1', 't=1', '--datetime', '2026-11-20T09:30:00Z'], /t is there twice/],
+    [['boat', 'b={"x":1,"x":2}'], /the member "x" stands twice/],
   ])('says of %j what is wrong', async (args, message) => {
     const { code, stdout, stderr } = await runCommand(['write', ...args], { server })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -261,6 +271,7 @@ describe('thingwire write --file --dry-run', () => {
       'position  Lat, Lon',
       'keys      from Metric, value from Value',
       'left out  Unit',
+      'zone      UTC, +00:00 at the first record',
       'first     {"key":"T","value":21.5,"geo":{"lat":60.5,"long":23.5},"datetime":"2026-11-20T09:30:00.000Z"}',
       '1 record of stdin would be written',
       '',
@@ -268,15 +279,27 @@ describe('thingwire write --file --dry-run', () => {
   })
 
   it('ends with status 1 and the lines that cannot be read', async () => {
-    const { file } = await fileOf('time,T\n2026-11-20T09:30:00Z,1\nnoon,2\nnoon,3\n')
+    const { file } = await fileOf('time,T\n2026-11-20T09:30:00Z,1\nnoon,2\n5 pm,3\n,4\n')
     const { code, stdout, stderr } = await runCommand(['write', '--file', file, '--dry-run'])
     expect(code).toBe(1)
     expect(stdout).toContain('1 record of feed.csv would be written')
     expect(stderr.split('\n')).toEqual([
-      'thingwire: 2 lines of feed.csv cannot be read',
-      '  lines 3 to 4: datetime: "noon" is no time that can be read: write it as 2026-11-21T09:30:00Z',
+      'thingwire: 3 lines of feed.csv cannot be read',
+      '  lines 3 to 4, the first: datetime: "noon" is no time that can be read: write it as 2026-11-21T09:30:00Z (column time)',
+      expect.stringMatching(/^ {2}line 5: datetime: there is no time/),
       '',
     ])
+  })
+
+  it.each([
+    ['CET', '2026-06-30', 'zone      CET, +02:00 at the first record'],
+    ['America/St_Johns', '2026-01-30', 'zone      America/St_Johns, -03:30 at the first record'],
+    ['+02:00', '2026-06-30', undefined],
+  ])('shows how far the zone %s is from UTC on %s', async (tz, day, line) => {
+    const { stdout } = await runCommand(['write', '--dry-run', '--format', 'csv', '--tz', tz], {
+      input: `time,T\n${day} 09:30,1\n`,
+    })
+    expect(stdout.split('\n').find(each => each.startsWith('zone'))).toBe(line)
   })
 
   it('shows the begin of a record that is long', async () => {

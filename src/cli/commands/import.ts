@@ -12,7 +12,7 @@ import { load } from '../load/loader.ts'
 import { counted, grouped, printResult } from '../output.ts'
 import { Progress } from '../progress.ts'
 import { type JsonLine, jsonLines } from '../records/ndjson.ts'
-import { sourced, type WrittenRecord } from '../records/sourced.ts'
+import type { WrittenRecord } from '../records/sourced.ts'
 import { decoded } from '../records/text.ts'
 import { ExpectedCounts } from '../transfer/expected-counts.ts'
 import type { ExportedRecord } from '../transfer/exported.ts'
@@ -115,8 +115,5 @@ function partsOf(read: JsonLine): { thingId: string; name: string; record: Writt
     const form = 'it must be {"thingId","name","key","value","datetime"}, as thingwire export writes it'
     throw failure(`line ${read.line} is not a line of an export: ${form}`)
   }
-  const record = { key, value, ...(geo ? { geo } : {}), datetime }
-  const { fault } = sourced(read.line, [record])
-  if (fault) throw failure(`line ${read.line}: ${fault.message}`)
-  return { thingId, name, record }
+  return { thingId, name, record: { key, value, ...(geo ? { geo } : {}), datetime } }
 }

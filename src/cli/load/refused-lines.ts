@@ -30,14 +30,20 @@ export interface Complaint {
   readonly text: string
 }
 
-/** A line for each text, in the order in which they came up: a mistake of a whole file is said once. */
+/**
+ * A line for each text, in the order in which they came up: a mistake of a whole file is said once. Texts are one if they differ
+ * in quoted cells alone; the first one is shown.
+ */
 export function folded(complaints: readonly Complaint[]): string[] {
-  const linesOf = new Map<string, Set<number>>()
+  const kinds = new Map<string, { readonly texts: Set<string>; readonly lines: Set<number> }>()
   for (const { line, text } of complaints) {
-    const lines = linesOf.get(text) ?? new Set()
-    linesOf.set(text, lines.add(line))
+    const kind = text.replace(/"(?:[^"\\]|\\.)*"/g, '""')
+    const { texts, lines } = kinds.get(kind) ?? { texts: new Set(), lines: new Set() }
+    kinds.set(kind, { texts: texts.add(text), lines: lines.add(line) })
   }
-  return [...linesOf].map(([text, lines]) => `${linesText([...lines])}: ${text}`)
+  return [...kinds.values()].map(({ texts: [first, ...others], lines }) => {
+    return `${linesText([...lines])}${others.length > 0 ? ', the first' : ''}: ${first}`
+  })
 }
 
 function linesText(lines: readonly number[]): string {

@@ -1,7 +1,8 @@
+import { parseExactly, RepeatedMember } from '../../core/json/exact-json.ts'
 import { isMagicKey, isOrdinaryKey } from '../../core/record/key.ts'
 import { refuseToken, usageError } from '../exit.ts'
-import { fitsFloat, type WrittenRecord } from './sourced.ts'
-import { nearlyNumber, plainNumber } from './values.ts'
+import type { WrittenRecord } from './sourced.ts'
+import { nearlyNumber, plainNumber, textIn, whyText } from './values.ts'
 
 /** Whether an operand is a reading, not the name of a thing. */
 export function isReading(operand: string): boolean {
@@ -28,28 +29,24 @@ export function readingOf(operand: string): Pick<WrittenRecord, 'key' | 'value'>
   if (text.trim() === '') {
     throw usageError(`${key} has no value; to write an empty text on purpose, write '${key}=""'`)
   }
-  const value = jsonOrText(key, text)
-  if (fitsFloat(value)) return { key, value }
-  throw usageError(`${key} has a number too large for a 64-bit float (number_out_of_range): ${text}`)
-}
-
-function jsonOrText(key: string, text: string): unknown {
   try {
-    return JSON.parse(text)
-  } catch {
-    if (!/^\s*[[{"]/.test(text)) return text
+    return { key, value: parseExactly(text) }
+  } catch (error) {
+    if (error instanceof RepeatedMember) throw usageError(`the value of ${key}: ${error.message}`)
+    if (!/^\s*[[{"]/.test(text)) return { key, value: text }
     throw usageError(
       `the value of ${key} begins like JSON but is not JSON: quote it for the shell, '${key}={"on":true}'`,
     )
   }
 }
 
-/** Of an operand whose value becomes a string and was probably meant as a number: none or one. */
+/** Of an operand in which a number becomes a string: none or one. */
 export function notesOf(operand: string): string[] {
   const { key, value } = readingOf(operand)
+  const text = textIn(value)
   // One that is quoted is meant as a string.
-  if (typeof value !== 'string' || !operand.endsWith(`=${value}`) || !nearlyNumber.test(value)) return []
-  return [`${key}: ${value} is not a JSON number and is stored as text; write a number as 21.5`]
+  if (text === undefined || operand.includes(`"${text}"`) || !nearlyNumber.test(text)) return []
+  return [`${key}: ${text} is stored as text; ${whyText(text, '21.5')}`]
 }
 
 /** `60.08,23.54`. @throws CommandError usage */

@@ -1,6 +1,6 @@
 import { isMagicKey, isOrdinaryKey } from '../../core/record/key.ts'
 import { usageError } from '../exit.ts'
-import { type Held, heldBy, placeOf, type TimeOptions } from './times.ts'
+import { type Held, heldBy, type TimeOptions, unread, unreadable } from './times.ts'
 import type { Decimal, TextNotes } from './values.ts'
 
 /** What the command line says of the columns and cells of a file. */
@@ -29,9 +29,9 @@ export interface Columns {
   readonly values: readonly Column[]
   /** Of the result of a database query: the number of the series that the row is of. */
   readonly series: Column | undefined
-  /** Zone of the time zone database in the name of `time`. */
-  readonly place: string | undefined
   readonly leftOut: readonly Column[]
+  /** A note on columns whose names differ in a number alone, should all rows be of whole days; or empty. */
+  readonly hours: string
 }
 
 export interface FileListener {
@@ -46,6 +46,8 @@ interface Candidate extends Column {
   readonly words: readonly string[]
   /** The words without what separates them. */
   readonly called: string
+  /** Of the first row. */
+  readonly cell: unknown
   readonly held: Held
 }
 
@@ -80,7 +82,8 @@ export function columnsOf(
   const isOwn = (name: string) => isQueryResult && ofQueryResult.test(name)
   const all = header.map((name, at): Candidate => {
     const words = isOwn(name) ? [] : wordsOf(name)
-    return { at, name, words, called: words.join(''), held: isOwn(name) ? 'nothing' : heldBy(cells[at]) }
+    const cell = isOwn(name) ? undefined : cells[at]
+    return { at, name, words, called: words.join(''), cell, held: heldBy(cell) }
   })
   const record = keyAndValue(all, options.key)
   if (!record && isRecord) {
@@ -98,15 +101,14 @@ export function columnsOf(
   )
   if (!record && keys.length === 0 && !geo) throw usageError('there is no column of values')
   refuseBadKeys(keys.map(({ name }) => name))
+  const shapes = keys.map(({ name }) => name.replace(/\d+/g, '…'))
+  const [, shape] = /^(.*….*)(?:\n\1$){3}/m.exec(shapes.sort().join('\n')) ?? []
   const columns = {
     ...{ all, time, date, geo, key: record?.key },
     values: record ? [record.value] : keys,
     series: isQueryResult ? all.find(({ name }) => name === 'table') : undefined,
-    place: time?.name
-      .split(/[()[\]\s]+/)
-      .map(placeOf)
-      .find(place => place !== undefined),
     leftOut: others.filter(column => !keys.includes(column)),
+    hours: date || !shape ? '' : `${shape}: if these columns are the hours of a day, ${hoursInRows}`,
   }
   onColumns(columns)
   return columns
@@ -114,26 +116,26 @@ export function columnsOf(
 
 /** The time, and the day beside it where it is a time of day alone. */
 function timeColumns(columns: readonly Candidate[], options: FileOptions) {
-  const how = 'name it with --time-column'
   const time =
     options.timeColumn === undefined
-      ? choose(timeCandidates(columns, options), ['datetime'], 'the time', how)
+      ? choose(timeCandidates(columns, options), ['datetime'], 'the time', 'name it with --time-column')
       : namedColumn(columns, options.timeColumn, '--time-column')
-  if (!time && options.timeUnit?.isOfDay) {
-    throw usageError(`--time-unit ${options.timeUnit.name} needs the column of the time of day: ${how}`)
-  }
-  if (!time && !options.now) {
-    const which = namesText(columns.map(({ name }) => name).filter(name => name !== ''))
-    throw usageError(
-      `none of ${which} has a time such as 2026-11-21T09:30:00Z in its first row, or is called time: name the column with --time-column; join day and time into one column if they are in several; remove the lines above the header. Readings of this moment need none with --now`,
-    )
-  }
+  if (!time && (!options.now || options.timeUnit)) throw usageError(noTimeText(columns))
   if (!time || isWhole(time)) return { time }
   const days = columns.filter(
     each =>
       each !== time && (each.called === 'date' || (time.held !== 'nothing' && ofDay.includes(each.held))),
   )
   return { time, date: choose(days, ['date'], 'the day', 'call that one date') }
+}
+
+/** Why no column is the time: of the cell in the first row that is nearest to one, else of all. */
+function noTimeText(columns: readonly Candidate[]): string {
+  const cells = columns.map(({ name, cell }) => [shownName(name), String(cell ?? '').trim()] as const)
+  const [near, text] = unread.flatMap(([form]) => cells.find(([, cell]) => form.test(cell)) ?? [])
+  if (text !== undefined) return `${unreadable(text)} (column ${near}; --time-column names another)`
+  const all = cells.map(([name, cell]) => `${name} (${cell.slice(0, 40)})`).join(', ')
+  return `no column has a time in its first row: ${all}. Name the one that has times with --time-column, or give the readings that of their receipt with --now`
 }
 
 /** Those that could be the time: one of a name for it goes before one whose first cell is a time. */
@@ -234,9 +236,13 @@ function wordsOf(name: string): string[] {
     .filter(word => word !== '')
 }
 
+const hoursInRows = 'make a row of each, with its time in one column and its value in another'
+
 function refuseBadKeys(keys: readonly string[]): void {
   const bad = keys.filter(key => !isMagicKey(key) && !isOrdinaryKey(key))
   if (bad.length === 0) return
+  const isDay = bad.every(name => heldBy(name) === 'clock')
+  if (isDay) throw usageError(`${namesText(bad)} are times of day: ${hoursInRows}`)
   throw usageError(
     `a key is 1 to 128 letters, digits, ".", "-" or "_": give another name to ${namesText(bad)}, or none to leave it out`,
   )

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { failure } from '../exit.ts'
-import type { Column, Columns, FileOptions } from './columns.ts'
-import { faultAt, type Sourced, sourced, type WrittenRecord } from './sourced.ts'
-import { placeOf, type RowTime, RowTimes } from './times.ts'
+import { type Column, type Columns, type FileOptions, shownName } from './columns.ts'
+import { faultAt, type Sourced, type WrittenRecord } from './sourced.ts'
+import { type RowTime, RowTimes } from './times.ts'
 import { type Decimal, jsonOrText, plainNumber, type TextNotes } from './values.ts'
 
 type Reading = Pick<WrittenRecord, 'key' | 'value'>
@@ -43,37 +43,37 @@ export class RowReader {
       line,
       cellOf(columns.time),
       columns.date && (cellOf(columns.date) ?? ''),
-      () => cells.map(placeOf).find(place => place !== undefined) ?? columns.place,
+      () => [...cells, ...(columns.time?.name.split(/[()[\]\s]+/) ?? [])],
     )
     const degrees = (columns.geo ?? []).map(column => this.#degrees(cellOf(column)))
     const [lat, long] = degrees
     const readings = this.#readings(cells, columns).filter(
       ({ value }) => value !== undefined || lat !== undefined,
     )
-    if (readings.length === 0 && lat === undefined && long === undefined) return { line, records: [] }
-    if (typeof found === 'string') return faultAt(line, 'datetime', found)
-    if ((lat === undefined) !== (long === undefined)) {
-      return faultAt(line, 'geo', 'one of latitude and longitude is empty')
+    if (readings.length === 0 && (lat ?? long) === undefined) return { line, records: [] }
+    if (typeof found === 'string') {
+      const where = columns.time ? ` (column ${shownName(columns.time.name)})` : ''
+      return faultAt(line, 'datetime', found + where)
     }
-    const bad = degrees.find((each, at) => !isDegrees(each, at === 0 ? 90 : 180))
+    const bad = degrees.findIndex((each, at) => typeof each !== 'number' || Math.abs(each) > 90 * (at + 1))
     const signs = columns.geo?.map(({ at }) => cells[at + 1])
     if (/^[NS],[EW]$/.test(String(signs))) {
       return faultAt(line, 'geo', `${signs} stands beside the degrees: write south and west with a minus`)
     }
-    if (bad !== undefined) {
-      return faultAt(line, 'geo', `${JSON.stringify(bad)} is no latitude or longitude in degrees`)
+    if (bad >= 0 && (lat ?? long) !== undefined) {
+      const text = JSON.stringify(degrees[bad] ?? '')
+      return faultAt(line, 'geo', `${text} is no latitude or longitude in degrees`)
     }
     const table = cellOf(columns.series)
     for (const { key, value } of readings) {
-      const first = this.#tables.get(key) ?? table
-      if (first !== table) {
-        const why = 'comes from more than one table of the query, so these are several series with one key'
-        return faultAt(line, '', `${key} ${why}: filter the query to one of them, or group it by _field`)
+      if (table !== (this.#tables.get(key) ?? table)) {
+        return faultAt(line, '', `${key} comes from more than one table: filter the query to one of them`)
       }
       this.#tables.set(key, table)
       this.#notes.add(line, key, value)
     }
-    const { datetime } = found
+    const { datetime, isCoarse } = found
+    this.#notes.hours = isCoarse ? columns.hours : ''
     const place = {
       ...(lat === undefined ? {} : { geo: { lat, long } }),
       ...(datetime === undefined ? {} : { datetime }),
@@ -81,7 +81,7 @@ export class RowReader {
     const own = lat === undefined || columns.key !== undefined ? [] : [{ key: '$geo', value: null }]
     const records = [...own, ...readings].map(({ key, value = null }) => ({ key, value, ...place }))
     for (const record of records) this.#refuseTwice(line, record, found)
-    return sourced(line, records)
+    return { line, records }
   }
 
   /**
@@ -95,7 +95,10 @@ export class RowReader {
     this.#values.set(key, known)
     if (known.size >= timesInMemory) known.clear()
     if (!known.has(at)) return void known.set(at, value)
-    if (!isDeepStrictEqual(known.get(at), value)) this.#notes.addTwice(line, key, at)
+    if (!isDeepStrictEqual(known.get(at), value)) {
+      const why = 'if the file has several series, write each as a key or a thing of its own'
+      this.#notes.addOnce(key, `line ${line} has a second value at ${at}; ${why}`)
+    }
     if (!isCoarse) return
     throw failure(
       `line ${line}: ${at} is the time of two rows of ${key}. If another column has the time of day, name it with --time-column, and if it is a number its unit with --time-unit (1h, 30m, 1m, or hhmm, where 09:30 is 930). If another one has the minutes, add it to the time; if it has a place or the like, split the file`,
@@ -115,9 +118,4 @@ export class RowReader {
     if (typeof cell !== 'string') return cell ?? undefined
     return plainNumber(cell, this.#decimal) ?? plainNumber(cell) ?? cell
   }
-}
-
-/** What no 64-bit float holds is refused with its own words. */
-function isDegrees(value: unknown, most: number): boolean {
-  return typeof value === 'number' && (Math.abs(value) <= most || !Number.isFinite(value))
 }

@@ -26,18 +26,3 @@ export interface Sourced {
 export function faultAt(line: number, field: string, message: string): Sourced {
   return { line, records: [], fault: { field, message } }
 }
-
-/** What a line holds, unless a number in it is larger than a 64-bit float: JSON would make it null. */
-export function sourced(line: number, records: readonly WrittenRecord[]): Sourced {
-  const record = records.find(({ value, geo }) => !fitsFloat(value) || !fitsFloat(geo))
-  if (!record) return { line, records }
-  const field = fitsFloat(record.value) ? 'geo' : 'value'
-  const message = `${field} of ${record.key} has a number too large for a 64-bit float (number_out_of_range)`
-  return faultAt(line, field, message)
-}
-
-/** Whether all numbers in a value are. */
-export function fitsFloat(value: unknown): boolean {
-  if (typeof value === 'number') return Number.isFinite(value)
-  return typeof value !== 'object' || value === null || Object.values(value).every(fitsFloat)
-}

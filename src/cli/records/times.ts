@@ -136,10 +136,10 @@ export class RowTimes {
    *
    * @param time a cell of a file or a value of JSON
    * @param date the day of a time of day, where the file has it apart; undefined: it has not
-   * @param place the zone of the time zone database that the row or its header names
+   * @param others what may name a zone of the time zone database: cells, words of the header
    * @throws CommandError failed if it is not clear of which day or zone the row is
    */
-  of(line: number, time: unknown, date: unknown, place: () => string | undefined): Found {
+  of(line: number, time: unknown, date: unknown, others: () => readonly unknown[]): Found {
     const { now, timeUnit } = this.#options
     if (time === undefined || time === null || time === '') {
       if (typeof date === 'string' && date !== '') return 'there is a day and no time'
@@ -154,7 +154,7 @@ export class RowTimes {
     const isCoarse = this.#isCoarse(text, parseTime(bare) ?? local)
     if (bare !== text || timeUnit?.isOfDay === false) return { datetime: formatDatetime(local), isCoarse }
     const shown = date === undefined || parseTime(text) !== undefined ? text : `${date} ${text}`
-    const found = this.#inZone(line, shown, local, place())
+    const found = this.#inZone(line, shown, local, others())
     return typeof found === 'string' ? found : { datetime: formatDatetime(found), isCoarse }
   }
 
@@ -176,17 +176,18 @@ export class RowTimes {
     if (!number.test(text)) return unreadable(text)
     const unit = date === undefined ? 's, ms, us or ns' : '1h, 30m, 1m or hhmm (09:30 is 930)'
     const what = date === undefined ? 'it is a Unix time' : 'it counts from midnight on'
-    return `the time is a number: if ${what}, give its unit with --time-unit ${unit}`
+    return `the time ${JSON.stringify(text)} is a number: if ${what}, give its unit with --time-unit ${unit}`
   }
 
   /** @param local milliseconds that clocks show @throws CommandError failed without `--tz`, or if the file names another zone */
-  #inZone(line: number, text: string, local: number, place: string | undefined): number | string {
+  #inZone(line: number, text: string, local: number, others: readonly unknown[]): number | string {
     const { zone } = this.#options
     if (!zone) {
       throw failure(
         `line ${line}: ${text} names no zone: give the zone of such times with --tz, such as --tz UTC or --tz America/Denver`,
       )
     }
+    const place = others.map(placeOf).find(each => each !== undefined)
     if (place !== undefined && place !== placeOf(zone.name)) {
       throw failure(
         `line ${line}: ${place} is not the zone of --tz, ${zone.name}: split the file by its zones`,
@@ -204,11 +205,9 @@ export class RowTimes {
       const day = dayOf(date)
       return (day === undefined ? undefined : timeOn(day, text)) ?? unreadable(`${date} ${text}`)
     }
-    if (this.#options.date === undefined) {
-      return 'the time has no day: add a column date, or give the day of the first row with --date YYYY-MM-DD'
-    }
+    if (this.#options.date === undefined) return unreadable(text)
     const time = timeOn('1970-01-01', text)
-    if (time === undefined || time < 0 || time >= milliseconds.d) return unreadable(text)
+    if (time === undefined || time < 0 || time >= milliseconds.d) return `"${text}" is no time of day`
     this.#follow(line, time, text)
     return this.#midnight + time
   }
@@ -233,8 +232,8 @@ export class RowTimes {
 
 function ofUnix(text: string, { name, count }: TimeUnit): number | string {
   const none = `${JSON.stringify(text)} is no Unix time in ${name}`
-  if (!number.test(text)) return none
-  if (parseTime(text) !== undefined) return `${text} is a date in digits: leave --time-unit out`
+  if (parseTime(text) !== undefined) return `${none} but a date: leave --time-unit out`
+  if (!number.test(text)) return `${none}: ${adviceOn(text)}`
   const value = Number(text.replace(',', '.'))
   const time = Math.floor(value * Number(count))
   if (time >= unixYear && time <= latestDatetime) return time
@@ -259,12 +258,11 @@ function ofNumber(text: string, { name, count }: TimeUnit, date: unknown): numbe
   if (date === undefined) return `--time-unit ${name} needs a column date with the day of each row`
   const midnight = parseTime(dayOf(date) ?? '')
   if (midnight === undefined) return unreadable(`${date} ${text}`)
-  const value = number.test(text) ? Number(text.replace(',', '.')) : Number.NaN
-  const [hours, minutes] = [Math.floor(value / 100), value % 100]
   const isClock = count === 'hhmm'
-  if (isClock && !Number.isInteger(value)) return unreadable(`${date} ${text}`)
+  const value = (isClock ? /^\d+$/ : number).test(text) ? Number(text.replace(',', '.')) : Number.NaN
+  const [hours, minutes] = [Math.floor(value / 100), value % 100]
   const since = isClock ? hours * milliseconds.h + minutes * milliseconds.m : Math.round(value * count)
-  if (since <= milliseconds.d && !(isClock && minutes >= 60)) return midnight + since
+  if (since <= milliseconds.d && !(isClock && minutes > 59)) return midnight + since
   return `${JSON.stringify(text)} is no time of day in ${name}`
 }
 
@@ -276,23 +274,36 @@ function timesOf(local: number, clocks: TimeZone): number[] {
     .filter(time => time + clocks.spanAt(time).offset === local)
 }
 
-function unreadable(text: unknown): string {
-  return `${JSON.stringify(text)} is no time that can be read: write it as 2026-11-21T09:30:00Z`
+/** Forms of times that are not read, and what to do about them. The first row that fits counts. */
+export const unread: readonly (readonly [form: RegExp, advice: string])[] = [
+  [/^[\d.,]+e\+?\d+$/i, 'a spreadsheet has cut off its last digits; export the times anew'],
+  [/^\d\d?:\d\d\.\d+$/, 'it has minutes and seconds alone; let the spreadsheet show day and hour, too'],
+  [/^\d\d?[-/]\d\d?[-/]\d/, 'its day could be two; write it as 2026-11-21 or 21.11.2026'],
+  [/:\d\d(?:[.,]\d+)? ?(?![ap]m$)[a-z]{2,5}$/i, 'leave out the letters at its end; --tz names a zone'],
+  [/^\d\d?:\d\d/, 'it has no day; add a column date, or give the day of the first row with --date'],
+  [/^(?:19|20)\d\d$/, 'it is a year; join the parts of the time into one column, 2026-11-21T09:30:00Z'],
+]
+
+function adviceOn(text: string): string {
+  return unread.find(([form]) => form.test(text))?.[1] ?? 'write it as 2026-11-21T09:30:00Z'
+}
+
+/** Why a text is no time, and what to do about it. */
+export function unreadable(text: string): string {
+  return `${JSON.stringify(text)} is no time that can be read: ${adviceOn(text)}`
 }
 
 /** Of the cells that look like one; paths and the like may be without number. */
 const places = new Map<string, string | undefined>()
-const placesInMemory = 1_000
 
 /** `Europe/Zurich` for each of its names in the time zone database; undefined for every other text. */
-export function placeOf(zone: unknown): string | undefined {
+function placeOf(zone: unknown): string | undefined {
   if (typeof zone !== 'string' || !/^[A-Z]\w+\/[\w+/-]+$/.test(zone)) return undefined
   if (places.has(zone)) return places.get(zone)
-  let found: string | undefined
+  if (places.size >= 1_000) places.clear()
+  places.set(zone, undefined)
   try {
-    found = new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone
+    places.set(zone, new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone)
   } catch {}
-  if (places.size >= placesInMemory) places.clear()
-  places.set(zone, found)
-  return found
+  return places.get(zone)
 }

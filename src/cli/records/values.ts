@@ -1,10 +1,10 @@
+import { isInexact, parseExactly } from '../../core/json/exact-json.ts'
 import { counted } from '../output.ts'
 
 /** The character before the decimals. */
 export type Decimal = '.' | ','
 
-const json = /^-?(0|[1-9]\d*)(\.\d+([eE][+-]?\d+)?|[eE][+-]\d+)?$/
-const withComma = /^-?(0|[1-9]\d*)(,\d+([eE][+-]?\d+)?|[eE][+-]\d+)?$/
+const plain = /^-?(0|[1-9]\d*)([.,]\d+([eE][+-]?\d+)?|[eE][+-]\d+)?$/
 
 /**
  * One number, spelled by people, spreadsheets and sensors, and no JSON: `21,5`, `1,234.5`, `+3`, `.5`, `007`, `0x1F`, `−3`, `NaN`; also
@@ -13,13 +13,11 @@ const withComma = /^-?(0|[1-9]\d*)(,\d+([eE][+-]?\d+)?|[eE][+-]\d+)?$/
 export const nearlyNumber =
   /^(?:[^\d.,]{0,6}[^\p{L}\d_.,-])?[+\-−]?\s*(\d+([.,]\d*)?|[.,]\d+|\d{1,3}([,. '’\u00a0\u202f]\d{3})+([.,]\d*)?|0x[\da-f]+|nan|inf(inity)?)(e[+-]?\d+)?\s*(?:[^\d\s:/.,_-][^\d]{0,11}\d?)?$/iu
 
-/** The number that a text is, as JSON spells it or with a decimal comma; else undefined, also for a code such as `1E5`. */
+/** The number that a text is, as JSON spells it or with a decimal comma; undefined for a code such as `1E5`, and if it is inexact. */
 export function plainNumber(text: string, decimal: Decimal = '.'): number | undefined {
-  if (!(decimal === '.' ? json : withComma).test(text)) return undefined
-  const number = Number(text.replace(',', '.'))
-  // The last digits of a longer integer, such as the number of a SIM, would be lost.
-  const isLong = /^-?\d+$/.test(text) && Number.isFinite(number) && !Number.isSafeInteger(number)
-  return isLong && String(number) !== text ? undefined : number
+  const json = text.replace(',', '.')
+  const isPlain = plain.test(text) && !text.includes(decimal === '.' ? ',' : '.')
+  return isPlain && !isInexact(json) ? Number(json) : undefined
 }
 
 /** Numbers, objects and arrays as JSON spells them, true and false as spreadsheets do, too; every other text is a string. */
@@ -29,48 +27,63 @@ export function jsonOrText(text: string, decimal: Decimal): unknown {
   if (/^(?:true|false)$/i.test(text)) return text.toLowerCase() === 'true'
   if (!/^[[{]/.test(text)) return text
   try {
-    return JSON.parse(text)
+    return parseExactly(text)
   } catch {
     return text
   }
 }
 
+/** The text that a value is, or the first number in it that became one. */
+export function textIn(value: unknown): string | undefined {
+  if (typeof value !== 'object') return typeof value === 'string' ? value : undefined
+  const numbers = JSON.stringify(value).match(/(?<=")-?\d[\d.eE+-]+(?=")/g)
+  return numbers?.find(isInexact)
+}
+
+/** Why a text is no number, or how it becomes one. */
+export function whyText(text: string, number = '21.5, or as 21,5 with --decimal ,'): string {
+  if (isInexact(text)) return 'a 64-bit float would change it'
+  if (!/\d/.test(text)) return 'where there is no number, leave the cell empty'
+  return `a number is written without quotes, signs and units, as ${number}`
+}
+
 /** Of one key; `nearly`: of the `count` texts those that are nearly numbers. */
 const noTexts = { numbers: 0, count: 0, nearly: 0, line: 0, first: '' }
 
-/** Counts the texts of each key that were probably meant as numbers, and finds two series under one key. */
+/** Counts the texts of each key that were probably meant as numbers, and collects other notes on a file. */
 export class TextNotes {
   readonly #keys = new Map<string, typeof noTexts>()
-  readonly #twice = new Map<string, string>()
+  readonly #others = new Map<string, string>()
+  /** Of columns that may be the hours of a day; or empty. */
+  hours = ''
 
   add(line: number, key: string, value: unknown): void {
     const texts = this.#keys.get(key) ?? { ...noTexts }
     this.#keys.set(key, texts)
     if (typeof value === 'number') texts.numbers++
-    if (typeof value !== 'string' || value === '') return
-    const isNearly = nearlyNumber.test(value)
+    const text = textIn(value)
+    if (!text) return
+    const isNearly = nearlyNumber.test(text)
     // The first that looks like a number says more than one before it.
-    if (texts.count === 0 || (isNearly && texts.nearly === 0)) Object.assign(texts, { line, first: value })
+    if (texts.count === 0 || (isNearly && texts.nearly === 0)) Object.assign(texts, { line, first: text })
     texts.count++
     if (isNearly) texts.nearly++
   }
 
-  /** Of another value at a time that the key has a value at. */
-  addTwice(line: number, key: string, datetime: string): void {
-    if (this.#twice.has(key)) return
-    const why = 'if the file has several series, write each as a key or a thing of its own'
-    this.#twice.set(key, `${key}: line ${line} has a second value at ${datetime}; ${why}`)
+  /** A note on a key: the first one is enough. */
+  addOnce(key: string, note: string): void {
+    if (!this.#others.has(key)) this.#others.set(key, `${key}: ${note}`)
   }
 
-  /** A line for each key with texts that look like numbers, or with both texts and numbers, or with two values at one time. */
+  /** A line for each key with texts that look like numbers, or with both texts and numbers; then the other notes. */
   lines(): string[] {
     const ofTexts = [...this.#keys].flatMap(([key, { numbers, count, nearly, line, first }]) => {
-      if (count === 0 || (nearly === 0 && numbers === 0)) return []
       const all = numbers > 0 ? count : nearly
+      if (all === 0) return []
       return [
-        `${key}: ${counted(all, 'value')} stored as text, the first on line ${line}: ${first.slice(0, 40)}; a number is written as 21.5, or as 21,5 with --decimal ,; where there is none, leave the cell empty`,
+        `${key}: ${counted(all, 'value')} stored as text, the first on line ${line}: ${first.slice(0, 40)}; ${whyText(first)}`,
       ]
     })
-    return [...ofTexts, ...this.#twice.values()]
+    return [...ofTexts, ...this.#others.values(), this.hours].filter(note => note !== '')
   }
 }

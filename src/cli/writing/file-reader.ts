@@ -1,8 +1,10 @@
 import { createReadStream } from 'node:fs'
+import { formatDatetime } from '../../core/record/datetime.ts'
+import { fixedZoneOf } from '../../core/time/time-zone.ts'
 import { type Column, type Columns, type FileOptions, namesText, shownName } from '../records/columns.ts'
 import { csvRecords } from '../records/csv.ts'
 import { ndjsonRecords } from '../records/ndjson.ts'
-import type { Sourced } from '../records/sourced.ts'
+import type { Sourced, WrittenRecord } from '../records/sourced.ts'
 import { decoded } from '../records/text.ts'
 import type { TimeOptions } from '../records/times.ts'
 import { TextNotes } from '../records/values.ts'
@@ -27,7 +29,7 @@ export class FileReader {
   readonly #said = new Set<string>()
   /** What columns are taken for, each form once. */
   readonly columns: Columns[] = []
-  readonly first: object[] = []
+  readonly first: WrittenRecord[] = []
   /** A file is read once before it is written. */
   #isShown = false
   notes: TextNotes
@@ -61,12 +63,26 @@ export class FileReader {
     for (const line of lines) this.#say(line)
   }
 
-  #show(record: object): void {
+  #show(record: WrittenRecord): void {
+    if (this.first.length === 0) this.#showZone(record)
     this.#isShown = this.first.push(record) === shownRecords
     const text = JSON.stringify(record)
     const shown = text.length > shownCharacters ? `${text.slice(0, shownCharacters - 1)}…` : text
     this.#say(`${this.first.length === 1 ? 'first' : '     '}     ${shown}`)
   }
+
+  /** The name of a zone may mislead: `CET` has summer time. */
+  #showZone({ datetime }: WrittenRecord): void {
+    const { zone } = this.#source.options
+    if (!zone || datetime === undefined || fixedZoneOf(zone.name)) return
+    const { offset } = zone.clocks.spanAt(Date.parse(String(datetime)))
+    this.#say(`zone      ${zone.name}, ${offsetText(offset)} at the first record`)
+  }
+}
+
+/** `+02:00` @param offset milliseconds ahead of UTC */
+function offsetText(offset: number): string {
+  return `${offset < 0 ? '-' : '+'}${formatDatetime(Math.abs(offset)).slice(11, 16)}`
 }
 
 /** What the columns of a file are taken for, by name. */

@@ -10,6 +10,17 @@ describe('readingOf()', () => {
     ['serial=007', 'serial', '007'],
     ['query=a=b', 'query', 'a=b'],
     ['$settings.alarm=null', '$settings.alarm', null],
+    ['n=1e3', 'n', 1000],
+    ['n=0.1000000000000000055511151231257827', 'n', 0.1],
+    ['n=9007199254740993', 'n', '9007199254740993'],
+    ['serial=-8949212345678901234', 'serial', '-8949212345678901234'],
+    ['sim={"iccid":[8949212345678901234,1]}', 'sim', { iccid: ['8949212345678901234', 1] }],
+    ['text="8949212345678901234"', 'text', '8949212345678901234'],
+    ['n=012345678901234567890', 'n', '012345678901234567890'],
+    ['n=1e400', 'n', '1e400'],
+    ['n=-1e309', 'n', '-1e309'],
+    ['b={"x":[1e400]}', 'b', { x: ['1e400'] }],
+    [`n=${'9'.repeat(310)}`, 'n', '9'.repeat(310)],
   ])('reads %s', (operand, key, value) => {
     expect(readingOf(operand)).toEqual({ key, value })
   })
@@ -28,12 +39,8 @@ describe('readingOf()', () => {
     ['temperature=', /temperature has no value; to write an empty text on purpose, write 'temperature=""'/],
     ['temperature= ', /has no value/],
     ['$settings.name=', /\$settings\.name has no value/],
-    ['n=1e400', /n has a number too large for a 64-bit float \(number_out_of_range\): 1e400/],
-    ['n=-1e309', /number_out_of_range/],
-    ['b={"x":1e400}', /b has a number too large/],
-    ['b=[1,[{"y":-2e999}]]', /b has a number too large/],
-    ['$settings={"a":{"b":1e400}}', /\$settings has a number too large/],
-    [`n=${'9'.repeat(310)}`, /number_out_of_range/],
+    ['b={"x":1,"x":2}', /the value of b: the member "x" stands twice in one object/],
+    ['b=[{"y":{"x":1,"x":1}}]', /the member "x" stands twice/],
   ])('refuses %s', (operand, message) => {
     expect(() => readingOf(operand)).toThrow(
       expect.objectContaining({ status: 2, message: expect.stringMatching(message) }),
@@ -61,6 +68,9 @@ describe('readingOf()', () => {
     "n=1'234.5",
     'n=−3',
     'n=5.',
+    'n=8949212345678901234',
+    'n={"a":8949212345678901234}',
+    'n=[1e400]',
   ])('a note says that %s is stored as text', operand => {
     expect(notesOf(operand)).toEqual([expect.stringContaining('stored as text')])
   })
@@ -75,8 +85,16 @@ describe('readingOf()', () => {
     'n=boat',
     'n=""',
     'n={"a":"1,5"}',
+    'n={"a":"8949212345678901234"}',
+    'n="8949212345678901234"',
   ])('there is no note on %s', operand => {
     expect(notesOf(operand)).toEqual([])
+  })
+
+  it('a note says why, of a number with more digits than a float holds', () => {
+    expect(notesOf('n=8949212345678901234')).toEqual([
+      'n: 8949212345678901234 is stored as text; a 64-bit float would change it',
+    ])
   })
 
   it('geoOf() reads latitude and longitude', () => {

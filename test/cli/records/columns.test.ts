@@ -68,9 +68,26 @@ describe('the time of a CSV file', () => {
     'message,T\nsince 2026-11-20T09:30:00Z,21\n',
     'version,T\n1.10.26,21\n',
   ])('%j has none: refused, and read with --now', async text => {
-    const message = expect.stringMatching(/--time-column.*--now/)
+    const message = expect.stringMatching(/--time-column/)
     await expect(readCsv(text)).rejects.toMatchObject({ status: 2, message })
     expect(await summaryOfFile(text)).toMatchObject({ time: [], leftOut: [] })
+  })
+
+  it.each([
+    ['when,T\n11/20/2026 09:30,21\n', /^"11\/20\/2026 09:30" .*write it as 2026-11-21 .*\(column when;/],
+    ['T,when\n21,20-11-2026\n', /^"20-11-2026" .*21\.11\.2026 \(column when;/],
+    ['von,T\n08:00,21\n', /^"08:00" .*add a column date.*--date \(column von;/],
+    ['Uhr,T\n08:00 MDT,21\n', /^"08:00 MDT" .*leave out the letters.*--tz/],
+    ['x,T\n1.78E+12,21\n', /^"1\.78E\+12" .*cut off its last digits.*\(column x;/],
+    ['x,T\n47:30.0,21\n', /^"47:30\.0" .*minutes and seconds alone/],
+    ['YEAR,DOY,T\n2026,152,21\n', /^"2026" .*it is a year; join the parts/],
+    [
+      'a,b\n7,21.5\n',
+      /^no column has a time in its first row: a \(7\), b \(21\.5\)\. .*--time-column.*--now$/,
+    ],
+    ['a,b\n', /^no column has a time in its first row: a \(\), b \(\)/],
+  ])('%j is none, and why is said of the cell that is nearest to one', async (text, message) => {
+    await expect(readCsv(text)).rejects.toMatchObject({ status: 2, message: expect.stringMatching(message) })
   })
 
   it.each([
@@ -94,7 +111,7 @@ describe('the time of a CSV file', () => {
   it('is decided by the first row that is no header', async () => {
     const { records, faults } = await readCsv(`x,y\nx,y\n${at},1\n1,${at}\n`)
     expect(records).toEqual([{ key: 'y', value: 1, datetime: at }])
-    expect(faults).toEqual([expect.stringMatching(/^4 datetime: the time is a number/)])
+    expect(faults).toEqual([expect.stringMatching(/^4 datetime: the time "1" is a number/)])
   })
 
   it.each(['12.5', 'noon'])('is by its name the column that has %s', async cell => {
@@ -186,9 +203,55 @@ describe('the columns of a CSV file', () => {
     expect(records.map(({ datetime }) => datetime)).toEqual(records.map(() => at))
   })
 
+  const wide = (count: number, nameOf: (hour: number) => string) => {
+    const hours = Array.from({ length: count }, (_, hour) => hour)
+    return `Date,${hours.map(nameOf)}\n2026-06-30,${hours}\n2026-07-01,${hours}\n`
+  }
+
+  it.each([
+    ['n…', wide(24, hour => `n${hour}`).replaceAll(/2026-0\d-\d\d/g, '$& 00:00')],
+    ['d…', wide(24, hour => `d${hour}`).replaceAll(/2026-(\d\d)-(\d\d)/g, '2026$1$2')],
+    ['H…', wide(24, hour => `H${String(hour + 1).padStart(2, '0')}`)],
+    ['…', wide(24, hour => `${hour + 1}`)],
+    ['Hour.….MW', wide(25, hour => `Hour.${hour}.MW`)],
+    [
+      'h…',
+      wide(4, hour => `h${hour * 6}`)
+        .replaceAll('Date,', 'Date,station,')
+        .replaceAll('-30,', '-30,x,')
+        .replaceAll('-01,', '-01,x,'),
+    ],
+  ])('that may be the hours of a day are noted once: %s', async (name, text) => {
+    const { records, notes } = await readCsv(text)
+    expect(records.length).toBeGreaterThan(7)
+    expect(notes).toEqual([
+      expect.stringMatching(/: if these columns are the hours of a day, make a row of each/),
+    ])
+    expect(notes[0]?.startsWith(`${name}: `)).toBe(true)
+  })
+
+  it.each([
+    ['their row has a time of day', wide(24, hour => `H${hour}`).replaceAll(/(\d\d),0,/g, '$1 09:30,0,')],
+    [
+      'a row behind that of a midnight has one',
+      wide(24, hour => `H${hour}`)
+        .replace('-30', '-30 00:00')
+        .replace('-01', '-01 00:01'),
+    ],
+    ['there are three', wide(3, hour => `T${hour}`)],
+    ['they differ in words', wide(4, hour => `T${'x'.repeat(hour + 1)}`)],
+  ])('are no hours of a day if %s', async (_, text) => {
+    expect((await readCsv(text)).notes).toEqual([])
+  })
+
+  it('that are times of day are refused', async () => {
+    const text = wide(24, hour => `${hour}:00`)
+    await expect(readCsv(text)).rejects.toThrow(/^"0:00", .*"23:00" are times of day: make a row of each/)
+  })
+
   it('is read without a time that is found with --time-column or --now alone', async () => {
     const text = 'moment,T\n11/20/2026,21.5\n2026-11-20T09:30:00Z,21.5\n'
-    await expect(readCsv(text)).rejects.toThrow(/--time-column.*--now/)
+    await expect(readCsv(text)).rejects.toThrow(/^"11\/20\/2026" is no time .*21\.11\.2026.*--time-column/)
     const read = { key: 'T', value: 21.5, datetime: at }
     expect((await readCsv(text, { timeColumn: 'MOMENT' })).records).toEqual([read])
     const { records } = await readCsv(text, { now: 'each' })

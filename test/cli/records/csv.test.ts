@@ -98,8 +98,8 @@ describe('csvRecords()', () => {
     const text = `time,lat,long,n\nnoon,1,2,3\n${at},1,,3\n1,2\n${at},1,2,3,4\n${at},1,2,3\n`
     const { records, faults } = await readCsv(text)
     expect(faults).toEqual([
-      '2 datetime: "noon" is no time that can be read: write it as 2026-11-21T09:30:00Z',
-      '3 geo: one of latitude and longitude is empty',
+      '2 datetime: "noon" is no time that can be read: write it as 2026-11-21T09:30:00Z (column time)',
+      '3 geo: "" is no latitude or longitude in degrees',
       '4 : the row has 2 cells, the header has 4',
       expect.stringMatching(/^5 : the row has 5 cells, the header has 4; is .* not quoted\?/),
     ])
@@ -209,6 +209,9 @@ describe('a cell that was meant as a number', () => {
     ['12345678901234567000', 12345678901234567000],
     ['21.100000000000001421', 21.1],
     ['1e+21', 1e21],
+    ['1000000000000000000000', 1e21],
+    ['{"a":[9007199254740991,1.5,"x{\\"a\\":1"]}', { a: [9007199254740991, 1.5, 'x{"a":1'] }],
+    ['[{"a":1},{"a":1}]', [{ a: 1 }, { a: 1 }]],
     ['1.5E3', 1500],
     ['2e-5', 2e-5],
     ['TRUE', true],
@@ -216,6 +219,39 @@ describe('a cell that was meant as a number', () => {
   ])('and is one is a value: %s', async (cell, value) => {
     const { records, notes } = await readCsv(file(cell))
     expect({ values: records.map(record => record.value), notes }).toEqual({ values: [value], notes: [] })
+  })
+
+  it.each([
+    ['[8949212345678901234]', ['8949212345678901234'], '8949212345678901234'],
+    ['{"a":{"b":-9007199254740993}}', { a: { b: '-9007199254740993' } }, '-9007199254740993'],
+    ['{"a":"{\\"","b":1e999}', { a: '{"', b: '1e999' }, '1e999'],
+  ])(
+    'and stands in JSON, where a float would lose digits, is text, and noted: %s',
+    async (cell, value, text) => {
+      const { records, notes } = await readCsv(file(cell))
+      expect(records.map(record => record.value)).toEqual([value])
+      expect(notes).toEqual([
+        `T: 1 value stored as text, the first on line 2: ${text}; a 64-bit float would change it`,
+      ])
+    },
+  )
+
+  it.each([
+    ['8949212345678901234', 'a 64-bit float would change it'],
+    [
+      '"""21.5"""',
+      /a number is written without quotes, signs and units, as 21.5, or as 21,5 with --decimal ,$/,
+    ],
+    ['21.5 °C', /without quotes, signs and units, as 21.5/],
+    ['NaN', 'where there is no number, leave the cell empty'],
+  ])('has the advice that fits it: %s', async (cell, advice) => {
+    const { notes } = await readCsv(file(cell))
+    expect(notes).toEqual([expect.stringMatching(advice)])
+  })
+
+  it('keeps its text where JSON has a member twice', async () => {
+    const { records } = await readCsv(file('{"a":1,"a":2}'))
+    expect(records.map(({ value }) => value)).toEqual(['{"a":1,"a":2}'])
   })
 
   it.each(['NaN', 'n/a', '91', '-90.5', '60°'])('and is a latitude is none: %s', async cell => {

@@ -51,7 +51,7 @@ describe('ndjsonRecords()', () => {
     '{"key":"T","value":1,"when":"11/20/2026 09:30"}',
     '{"key":"T","value":1,"when":null}',
   ])('refuses %s without a time, and takes it with --now', async line => {
-    expect((await readNdjson(line)).faults).toEqual([expect.stringMatching(/^1 .*--now/)])
+    expect((await readNdjson(line)).faults).toEqual([expect.stringMatching(/^1 .*(?:--now|--time-column)/)])
     expect((await readNdjson(line, { now: 'each' })).records).toEqual([{ key: 'T', value: 1 }])
   })
 
@@ -59,14 +59,20 @@ describe('ndjsonRecords()', () => {
     [`{"Time":"${at}","temperature":21.5}`, /a line is one record, \{"key".*this one has Time, temperature/],
     ['{"temperature":21.5}', /a line is one record.*this one has temperature; write a line for each/],
     ['{}', /a line is one record.*no fields/],
-    [`{"values":[{"key":"T","value":1}]}`, /a line is one record.*a whole write.*on a line of its own/],
-    [`{"id":"x","values":[]}`, /a whole write/],
-    ['[{"key":"T","value":1}]', /a line is one record.*is a list/],
-    ['[]', /is a list/],
-    ['21.5', /a line is one record.*is none/],
-    ['null', /is none/],
-    ['{"key":"T","value":', /not JSON/],
-    ['time,T', /not JSON \(for CSV: --format csv\)/],
+    [
+      `{"values":[{"key":"T","value":1}]}`,
+      /a line is one record.*this one has values; write a line for each/,
+    ],
+    [`{"id":"x","values":[]}`, /this one has id, values; write a line for each/],
+    ['[{"key":"T","value":1}]', /not a JSON object/],
+    ['21.5', /not a JSON object/],
+    ['null', /not a JSON object/],
+    ['{"key":"T","value":', /not a JSON object/],
+    ['time,T', /not a JSON object, .*"key".* \(for CSV: --format csv\)/],
+    [`{"key":"T","value":1,"value":2,"datetime":"${at}"}`, /the member "value" stands twice in one object/],
+    [`{"key":"T","value":1,"v\\u0061lue":1,"datetime":"${at}"}`, /the member "value" stands twice/],
+    [`{"key":"T","value":[{"a":{"b":1,"c":[],"b":2}}],"datetime":"${at}"}`, /the member "b" stands twice/],
+    [`{"key":"T","value":1,"datetime":"${at}","x":0,"x":0}`, /the member "x" stands twice/],
     [`{"key":"T","datetime":"${at}"}`, /a line is one record.*this one has key, datetime/],
     [`{"key":"T","value":1,"created_at":"${at}","updated_at":"${at}"}`, /could each be the time/],
     [`{"key":"T","value":1,"datetime":"${at}","lat":1}`, /none of the longitude/],
@@ -96,6 +102,39 @@ describe('ndjsonRecords()', () => {
     expect(notes).toEqual([expect.stringMatching(/^T: 2 values stored as text, the first on line 1: 21,5;/)])
   })
 
+  it.each([
+    ['8949212345678901234', '8949212345678901234'],
+    ['-9007199254740993', '-9007199254740993'],
+    ['{"a":[9007199254740993,9007199254740991]}', { a: ['9007199254740993', 9007199254740991] }],
+    ['1e400', '1e400'],
+  ])('keeps all digits of %s as text, with a note', async (json, value) => {
+    const { records, notes } = await readNdjson(`{"key":"T","value":${json},"datetime":"${at}"}`)
+    expect(records).toEqual([{ key: 'T', value, datetime: at }])
+    expect(notes).toEqual([
+      expect.stringMatching(/^T: 1 value stored as text.*; a 64-bit float would change it$/),
+    ])
+  })
+
+  it.each([
+    '0.1',
+    '21.50',
+    '1e3',
+    '12345678901234567000',
+    '21.100000000000001421',
+    '1.2345678901234567891',
+    '-0',
+  ])('reads the number %s as JSON does', async json => {
+    const { records, notes } = await readNdjson(`{"key":"T","value":${json},"datetime":"${at}"}`)
+    expect(records[0]?.value).toBe(JSON.parse(json))
+    expect(notes).toEqual([])
+  })
+
+  it('reads a Unix time of nanoseconds beside a long number that is left out', async () => {
+    const line = '{"time":1795167000000000123,"key":"T","value":1,"id":8949212345678901234}'
+    const { records, notes } = await readNdjson(line, { timeUnit: 'ns' })
+    expect({ records, notes }).toEqual({ records: [{ key: 'T', value: 1, datetime: at }], notes: [] })
+  })
+
   it('reads times of day with --date', async () => {
     const record = (time: string) => `{"key":"T","value":1,"time":"${time}"}\n`
     const { records } = await readNdjson(record('23:59') + record('00:01'), { date: '2026-11-20' })
@@ -110,15 +149,16 @@ describe('a file that is one JSON array', () => {
   it.each([
     '[\n{"key":"T","value":1,"time":"2026-11-20T09:30:00Z"},\n{"key":"T","value":2,"time":"2026-11-20T09:31:00Z"}\n]\n',
     '[{"key":"T","value":1},\n{"key":"T","value":2}]\n',
+    ' [{"key":"T","value":1}]',
   ])('is refused as a whole: %j', async text => {
-    await expect(readNdjson(text)).rejects.toThrow(/one JSON array: put each of its records on a line/)
+    await expect(readNdjson(text)).rejects.toThrow(/the file is a JSON array: put each record on a line/)
   })
 })
 
 describe('jsonLines()', () => {
   it('counts lines from 1, empty ones too', async () => {
     const lines = []
-    for await (const line of jsonLines(decoded(inPieces('{"ä":1}\r\n\n[1]\n{"key"')))) lines.push(line)
+    for await (const line of jsonLines(decoded(inPieces('{"ä":1}\r\n\n1\n{"key"')))) lines.push(line)
     expect(lines).toMatchObject([
       { line: 1, fields: { ä: 1 } },
       { line: 3, fault: {} },

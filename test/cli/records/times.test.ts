@@ -69,7 +69,7 @@ describe('Unix times', () => {
     const text = `time,n\n${number},1\n`
     expect(await times(text, { timeUnit })).toEqual({ times: ['2026-11-20T09:30'], faults: [] })
     expect((await times(text)).faults).toEqual([
-      '2 datetime: the time is a number: if it is a Unix time, give its unit with --time-unit s, ms, us or ns',
+      `2 datetime: the time "${number}" is a number: if it is a Unix time, give its unit with --time-unit s, ms, us or ns (column time)`,
     ])
   })
 
@@ -83,6 +83,18 @@ describe('Unix times', () => {
     const { faults } = await times(`time,n\n${time},1\n`, { timeUnit })
     expect(faults).toEqual([expect.stringMatching(/is no Unix time in/)])
   })
+
+  it.each(['1.78E+12', '1.780E12'])(
+    'whose digits a spreadsheet has cut off are refused as such: %s',
+    async time => {
+      for (const options of [{}, { timeUnit: 'ms' }]) {
+        const { faults } = await times(`time,n\n${time},1\n`, options)
+        expect(faults).toEqual([
+          expect.stringMatching(/^2 datetime: "1\.78.*cut off its last digits.*\(column time\)$/),
+        ])
+      }
+    },
+  )
 
   it('have decimals behind a comma, too', async () => {
     const { records } = await readCsv('time;n\n1795167000,25;1\n', { timeUnit: 's', decimal: ',' })
@@ -180,6 +192,18 @@ describe('times of day', () => {
 
   it('without a day are refused, with what to add', async () => {
     const { faults } = await times('time,n\n09:48,1\n')
-    expect(faults).toEqual([expect.stringMatching(/^2 datetime: .*column date.*--date/)])
+    expect(faults).toEqual([expect.stringMatching(/^2 datetime: "09:48" .*column date.*--date/)])
+  })
+
+  it.each([
+    ['09:48 MDT', /"09:48 MDT" .*leave out the letters at its end; --tz names a zone/],
+    ['2026-06-30 09:48:00 CEST', /CEST" .*leave out the letters/],
+    ['2026-06-30 13:00 PM', /PM" .*write it as 2026-11-21T09:30:00Z/],
+    ['47:30.0', /"47:30\.0" .*minutes and seconds alone/],
+    ['6/30/26 9:48', /"6\/30\/26 9:48" .*its day could be two/],
+    ['noon', /"noon" .*write it as 2026-11-21T09:30:00Z \(column time\)/],
+  ])('that cannot be read have the one advice that fits: %s', async (time, message) => {
+    const { faults } = await times(`time,n\n${time},1\n`)
+    expect(faults).toEqual([expect.stringMatching(message)])
   })
 })
