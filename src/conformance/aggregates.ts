@@ -21,7 +21,7 @@ const seconds = utcBuckets(1_000)
 const minutes = utcBuckets(60_000)
 const always = utcBuckets(1e15)
 
-/** Buckets of 1, 3, 1 and 5 seconds in turn. */
+/** Buckets of 1, 3, 1 and 5 seconds, repeated. */
 const uneven = {
   at: (datetime: number) => {
     const base = Math.floor(datetime / 10_000) * 10_000
@@ -36,7 +36,7 @@ const uneven = {
   },
 }
 
-/** The one bucket of everything that is stored under the key. */
+/** One bucket over all records of the key. */
 async function whole(records: RecordStore): Promise<BucketSummary> {
   const answer = await records.aggregate(thing, key, { order: 'desc', limit: 1, buckets: always })
   assert.equal(answer?.buckets.length, 1)
@@ -44,7 +44,7 @@ async function whole(records: RecordStore): Promise<BucketSummary> {
   return answer.buckets[0] as BucketSummary
 }
 
-/** The bucket of the text of values, one record a second. */
+/** Appends the JSON texts as values, one record a second. @returns one bucket over all of them */
 async function ofValues(records: RecordStore, values: readonly string[]): Promise<BucketSummary> {
   await records.append(write(values.map((value, index) => ({ ...measured(index * 1_000, 0), value }))))
   return await whole(records)
@@ -54,8 +54,7 @@ export function aggregates({ test, capabilities }: Suite): void {
   for (const order of ['asc', 'desc'] as const) {
     const inOrder = <T>(items: readonly T[]) => (order === 'asc' ? items : items.toReversed())
 
-    test(`aggregate() summarises the buckets that have records (${order})`, async stage => {
-      const { records } = await stage.open()
+    test(`aggregate() summarises the buckets that have records (${order})`, async ({ records }) => {
       await appendEach(
         records,
         [4, 2.5, 'text', null, -1].map((value, at) => measured(500 * at, value)),
@@ -77,8 +76,7 @@ export function aggregates({ test, capabilities }: Suite): void {
       for (const [index, bucket] of buckets.entries()) assertSummary(bucket, values[index] ?? [])
     })
 
-    test(`aggregate() ends at its limit, and goes on from there (${order})`, async stage => {
-      const { records } = await stage.open()
+    test(`aggregate() ends at its limit and continues from there (${order})`, async ({ records }) => {
       await appendEach(
         records,
         count(12).map(value => measured(value * 700, value)),
@@ -96,8 +94,7 @@ export function aggregates({ test, capabilities }: Suite): void {
       assert.equal(first?.next, order === 'asc' ? 2_000 : 6_000)
     })
 
-    test(`aggregate() keeps exactly to its bounds (${order})`, async stage => {
-      const { records } = await stage.open()
+    test(`aggregate() keeps exactly to its bounds (${order})`, async ({ records }) => {
       await records.append(write([1, 2, 2, 3, 4].map((second, value) => measured(second * 1_000, value))))
       for (const from of [undefined, 0, 1_999, 2_000, 2_001, 4_000, 4_001]) {
         for (const to of [undefined, 0, 1_000, 2_000, 2_001, 4_000, 4_001, 1_000_000]) {
@@ -109,8 +106,7 @@ export function aggregates({ test, capabilities }: Suite): void {
       }
     })
 
-    test(`aggregate() ends early when first and last are large (${order})`, async stage => {
-      const { records } = await stage.open()
+    test(`aggregate() ends early when first and last are large (${order})`, async ({ records }) => {
       const large = count(24).map(value => measured(value * 1_000, 'x'.repeat(60_000) + value))
       for (const record of large) await records.append(write([record]))
       const answer = await records.aggregate(thing, key, { order, limit: 100, buckets: seconds })
@@ -121,8 +117,7 @@ export function aggregates({ test, capabilities }: Suite): void {
       await assertFolded(records, { order, limit: 100, buckets: minutes }, 'as one')
     })
 
-    test(`aggregate() of thousands of records, dense, sparse and in a crowd (${order})`, async stage => {
-      const { records } = await stage.open()
+    test(`aggregate() works for dense, sparse and equal datetimes (${order})`, async ({ records }) => {
       const dense = count(3_000).map(at => measured(1_000_000 + at * 100, at % 7))
       const sparse = count(700).map(at => measured(10_000_000 + at * 1_000_000, at / 4))
       const crowd = count(2_500).map(at => measured(5_000_000, at))
@@ -134,9 +129,8 @@ export function aggregates({ test, capabilities }: Suite): void {
       await assertFolded(records, { order, buckets: minutes, from: 1_070_001, to: 5_000_001 }, 'a range')
     })
 
-    test(`aggregate() never sees part of a write, nor misses one from before (${order})`, async stage => {
-      const { records } = await stage.open()
-      // More than a store reads at once, with room for other records between any two.
+    test(`aggregate() counts each earlier write, and never part of one (${order})`, async ({ records }) => {
+      // More records than a store reads at once, with gaps for others between them.
       await records.append(write(count(4_000).map(at => measured(at * 1_000, 'before'))))
       const [ofWrite, writes] = [40, 60]
       let stored = 0
@@ -156,8 +150,7 @@ export function aggregates({ test, capabilities }: Suite): void {
       })
     })
 
-    test(`aggregate() from amid the records of a write has the rest of it or nothing (${order})`, async stage => {
-      const { records } = await stage.open()
+    test(`aggregate() from inside a write counts its rest or nothing (${order})`, async ({ records }) => {
       const [ofWrite, from] = [200, 64]
       let stored = 0
       const appending = (async () => {
@@ -175,14 +168,13 @@ export function aggregates({ test, capabilities }: Suite): void {
     })
   }
 
-  test('aggregate() has late records in their place, and nothing that was removed', async stage => {
-    const { records } = await stage.open()
+  test('aggregate() counts late records in their buckets, and no removed records', async ({ records }) => {
     await records.append(write(count(300).map(at => measured(10_000 + at * 100, at))))
     await appendEach(
       records,
       count(50).map(at => measured(9_990 + at * 611, -at)),
     )
-    // Resent: it is stored once.
+    // The first record is a resend, and stored once.
     await records.append(write([measured(10_000, 0), measured(10_000, 1)]))
     const assertNow = async (message: string) => {
       for (const order of ['asc', 'desc'] as const) {
@@ -198,8 +190,7 @@ export function aggregates({ test, capabilities }: Suite): void {
     await assertNow('more that is late')
   })
 
-  test('aggregate() distinguishes what was emptied from what never was, and shares nothing', async stage => {
-    const { records } = await stage.open()
+  test('aggregate() distinguishes emptied from unknown, and keeps things apart', async ({ records }) => {
     await records.append(write([measured(1_000, 1), measured(1_000, 2, { key: 'emptied' })]))
     await records.append(write([measured(1_000, 3)], { thingId: otherThing }))
     await records.remove(thing, 'emptied', {})
@@ -211,18 +202,7 @@ export function aggregates({ test, capabilities }: Suite): void {
     assertSummary(await whole(records), ['1'])
   })
 
-  test('aggregate() leaves out what is appended behind the call', async stage => {
-    if (capabilities.shared) return
-    const { records } = await stage.open()
-    await records.append(write(count(1_000).map(at => measured(at, at))))
-    const called = whole(records)
-    await records.append(write(count(1_000).map(at => measured(at, 'new'))))
-    assert.equal((await called).count, 1_000)
-    assert.equal((await whole(records)).count, 2_000)
-  })
-
-  test('aggregate() adds numbers up to 15 digits, however many there are', async stage => {
-    const { records } = await stage.open()
+  test('aggregate() gives sums to 15 significant digits, even of 10,000 numbers', async ({ records }) => {
     const tenths = await ofValues(
       records,
       count(10_000).map(() => '0.1'),
@@ -242,8 +222,7 @@ export function aggregates({ test, capabilities }: Suite): void {
     [['123456789012345680000', '1e+21', '-0.5'], 1123456789012345700000, 374485596337448550000],
   ]
   for (const [values, sum, average] of sums) {
-    test(`aggregate() of ${values.join(', ')} has sum ${sum} and average ${average}`, async stage => {
-      const { records } = await stage.open()
+    test(`aggregate() of ${values.join(', ')} has sum ${sum} and average ${average}`, async ({ records }) => {
       const summary = await ofValues(records, values)
       assert.equal(sumOf(summary), sum)
       assert.equal(averageOf(summary), average)
@@ -251,15 +230,13 @@ export function aggregates({ test, capabilities }: Suite): void {
     })
   }
 
-  test('aggregate() has 0 where a number is -0', async stage => {
-    const { records } = await stage.open()
+  test('aggregate() gives 0 for -0, but first and last unchanged', async ({ records }) => {
     const summary = await ofValues(records, ['-0', '-0'])
     assert.deepEqual([summary.min, summary.max, sumOf(summary), averageOf(summary)], [0, 0, 0, 0])
     assert.deepEqual([summary.first, summary.last], ['-0', '-0'])
   })
 
-  test('aggregate() has no number of what only looks like one', async stage => {
-    const { records } = await stage.open()
+  test('aggregate() counts only JSON numbers as numbers', async ({ records }) => {
     const values = ['"1"', '[1]', '{"1":1}', 'true', 'null', '""']
     const summary = await ofValues(records, values)
     assertSummary(summary, values)
@@ -267,8 +244,7 @@ export function aggregates({ test, capabilities }: Suite): void {
     assert.equal(sumOf(summary), 0)
   })
 
-  test('aggregate() finds the value behind a position of any kind', async stage => {
-    const { records } = await stage.open()
+  test('aggregate() reads values of records with and without a position', async ({ records }) => {
     const positions = [undefined, { lat: 1.5, long: -2.5 }, { lat: 1 / 3, long: 2 / 3 }]
     const values = ['21.5', '{"a":1}', '[1,2]', '"b"']
     const sent = values.flatMap((value, at) =>
@@ -279,8 +255,7 @@ export function aggregates({ test, capabilities }: Suite): void {
     for (const [index, summary] of found.entries()) assertSummary(summary, [sent[index]?.value ?? ''])
   })
 
-  test('aggregate() is answered in full, or with store_unavailable, when close() comes after it', async stage => {
-    const store = await stage.open()
+  test('aggregate() gives the full answer or rejects with store_unavailable if close() is called meanwhile', async store => {
     await store.records.append(write(count(5_000).map(at => measured(at, at))))
     const called = whole(store.records).then(
       ({ count }) => count,
@@ -289,16 +264,25 @@ export function aggregates({ test, capabilities }: Suite): void {
     await store.close()
     assert.ok([5_000, 'store_unavailable'].includes(await called))
   })
+
+  if (capabilities.shared) return
+
+  test('aggregate() leaves out records that are appended after the call', async ({ records }) => {
+    await records.append(write(count(1_000).map(at => measured(at, at))))
+    const called = whole(records)
+    await records.append(write(count(1_000).map(at => measured(at, 'new'))))
+    assert.equal((await called).count, 1_000)
+    assert.equal((await whole(records)).count, 2_000)
+  })
 }
 
 const seed = 20_261_121
 const histories = 200
-/** So that a store can commit several as one. */
+/** Histories that run at once, so that a store commits several writes together. */
 const atOnce = 20
 
 export function aggregateHistories({ test }: Suite): void {
-  test('aggregate() gives what the records add up to, after any history of writes and removals', async stage => {
-    const { records } = await stage.open()
+  test('aggregate() agrees with read() after any history of writes and removals', async ({ records }) => {
     for (let first = 0; first < histories; first += atOnce) {
       await Promise.all(count(atOnce).map(each => run(records, seed + first + each)))
     }

@@ -7,9 +7,8 @@ import { count, key, measured, otherThing, readDuring, received, thing, write } 
 
 const all = { after: 0, before: Number.POSITIVE_INFINITY, order: 'asc', limit: 1_000 } as const
 
-export function commitLog({ test, capabilities }: Suite): void {
-  test('readLog() gives commits as they were delivered', async stage => {
-    const { records } = await stage.open()
+export function commitLog({ test, testStage, capabilities }: Suite): void {
+  test('readLog() gives commits as they were delivered', async ({ records }) => {
     const delivered = listen(records)
     records.logWhen(() => true)
     const geo = { lat: 41.4112345, long: -2.221234567890123 }
@@ -27,8 +26,7 @@ export function commitLog({ test, capabilities }: Suite): void {
     assert.deepEqual((await records.readLog(all)).map(plain), delivered)
   })
 
-  test('readLog() finds what was new and kept, and nothing else', async stage => {
-    const { records } = await stage.open()
+  test('readLog() gives only commits that kept new content', async ({ records }) => {
     records.logWhen(() => true)
     await records.append(write([measured(1_000, 1)], { id: 'a' }))
     await records.append(write([measured(1_000, 1)]))
@@ -39,15 +37,14 @@ export function commitLog({ test, capabilities }: Suite): void {
     assert.deepEqual(values, [['1'], ['3']])
   })
 
-  test('logWhen() that turns true before a snapshot holds for all that is appended after it', async stage => {
-    const { records } = await stage.open()
+  test('logWhen() that turns true before snapshot() applies to all later appends', async ({ records }) => {
     const delivered = listen(records)
     let isWanted = false
     records.logWhen(() => isWanted)
     for (const round of count(20)) {
       isWanted = false
       const before = count(5).map(value => records.append(write([received(`${round} ${value} before`)])))
-      // Now and then in the midst of a commit.
+      // In some rounds the answer then changes during a commit.
       for (let turns = 0; turns < round; turns++) await Promise.resolve()
       isWanted = true
       const taking = records.snapshot()
@@ -63,8 +60,7 @@ export function commitLog({ test, capabilities }: Suite): void {
     }
   })
 
-  test('readLog() reads between two write numbers, both exclusive, either way', async stage => {
-    const { records } = await stage.open()
+  test('readLog() reads between two write numbers, both exclusive, in both orders', async ({ records }) => {
     const delivered = listen(records)
     records.logWhen(() => true)
     for (const value of count(20)) await records.append(write([received(value)]))
@@ -85,12 +81,11 @@ export function commitLog({ test, capabilities }: Suite): void {
     assert.deepEqual(await readWholeLog(records, { order: 'desc' }), delivered.toReversed())
   })
 
-  test('readLog() gives the commits of the things that are asked for, either way and in pages', async stage => {
-    const { records } = await stage.open()
+  test('readLog() gives the commits of wanted things, in both orders and in pages', async ({ records }) => {
     const delivered = listen(records)
     records.logWhen(() => true)
     const things = count(5).map(place => `${place}`.repeat(16))
-    // The last has none.
+    // The last thing gets no write.
     for (const value of count(60)) {
       const thingId = things[(value % 7) % 4] ?? ''
       await records.append(write([received(value)], { thingId }))
@@ -115,8 +110,7 @@ export function commitLog({ test, capabilities }: Suite): void {
     assert.deepEqual(await readWholeLog(records, { isOf }), left)
   })
 
-  test('readLog() gives a page of bounded text, and never an empty one before the end', async stage => {
-    const { records } = await stage.open()
+  test('readLog() bounds the text of a page, and gives no empty page before the end', async ({ records }) => {
     const delivered = listen(records)
     records.logWhen(() => true)
     const large = 'x'.repeat(60 * 1024)
@@ -142,8 +136,7 @@ export function commitLog({ test, capabilities }: Suite): void {
     }
   })
 
-  test('readLog() can be followed while it grows: nothing appears behind what was read', async stage => {
-    const { records } = await stage.open()
+  test('readLog() never gets a new commit before one that was read', async ({ records }) => {
     const delivered = listen(records)
     records.logWhen(() => true)
     const followed: Commit[] = []
@@ -163,8 +156,7 @@ export function commitLog({ test, capabilities }: Suite): void {
     assert.deepEqual(followed, delivered)
   })
 
-  test('removeThing() takes the commits of the thing from the log, and of no other', async stage => {
-    const { records } = await stage.open()
+  test('removeThing() removes the commits of that thing alone from the log', async ({ records }) => {
     const delivered = listen(records)
     records.logWhen(() => true)
     const things = [thing, `${thing}a`, otherThing, thing.slice(1)]
@@ -183,7 +175,7 @@ export function commitLog({ test, capabilities }: Suite): void {
 
   if (!capabilities.durable) return
 
-  test('open() finds the log as it was', async stage => {
+  testStage('open() finds the log unchanged', async stage => {
     const before = await stage.open()
     const delivered = listen(before.records)
     before.records.logWhen(() => true)
@@ -205,10 +197,8 @@ export function commitLog({ test, capabilities }: Suite): void {
   })
 }
 
-/** Of a store that several processes use. */
 function keepsForOthers({ test }: Pick<Suite, 'test'>): void {
-  test('trimLog() leaves for a while what another process may have to read', async stage => {
-    const { records, nodes } = await stage.open()
+  test('trimLog() keeps new commits, since another node may need them', async ({ records, nodes }) => {
     const delivered = listen(records)
     for (const value of count(10)) await records.append(write([received(value)]))
     await records.trimLog(numbersOf(delivered))
@@ -219,10 +209,9 @@ function keepsForOthers({ test }: Pick<Suite, 'test'>): void {
   })
 }
 
-/** Of a store that no other process uses: one that others use keeps what they may want. */
+/** Only of a store that is not shared: a shared one logs every commit, because another process may want it. */
 function decidesAlone({ test }: Pick<Suite, 'test'>): void {
-  test('trimLog() removes the commits it is given from the log, and nothing else', async stage => {
-    const { records } = await stage.open()
+  test('trimLog() removes the given commits from the log, and nothing else', async ({ records }) => {
     const delivered = listen(records)
     records.logWhen(() => true)
     for (const value of count(10)) await records.append(write([received(value)]))
@@ -239,8 +228,7 @@ function decidesAlone({ test }: Pick<Suite, 'test'>): void {
     assert.equal((await records.read(thing, key, { order: 'asc', limit: 100 }))?.records.length, 11)
   })
 
-  test('readLog() finds nothing unless it was said what to keep', async stage => {
-    const { records } = await stage.open()
+  test('readLog() gives nothing unless logWhen() wanted it', async ({ records }) => {
     await records.append(write([received(1)], { states: [state(1)] }))
     assert.deepEqual((await records.readLog(all)).map(plain), [])
     records.logWhen(() => false)
@@ -248,8 +236,7 @@ function decidesAlone({ test }: Pick<Suite, 'test'>): void {
     assert.deepEqual((await records.readLog(all)).map(plain), [])
   })
 
-  test('logWhen() is asked of each write, and decides alone', async stage => {
-    const { records } = await stage.open()
+  test('logWhen() is called for each write, and its answer alone decides', async ({ records }) => {
     const asked: Pick<Append, 'thingId' | 'records' | 'broadcast'>[] = []
     const delivered = listen(records)
     records.logWhen(about => {

@@ -21,9 +21,8 @@ import {
 
 const rejected = { index: 0, field: 'key', reason: 'invalid_key', message: 'no' } as const
 
-export function documentsWithWrites({ test, capabilities }: Suite): void {
-  test('append() puts and removes its documents', async stage => {
-    const { records, documents } = await stage.open()
+export function documentsWithWrites({ test, testStage, capabilities }: Suite): void {
+  test('append() puts and removes its documents', async ({ records, documents }) => {
     await documents.put({ old: { is: 1 }, other: { is: 2 } }, 'keep')
     await records.append(write([received('a')], { documents: { old: null, never: null, new: { is: 3 } } }))
     await records.append(write([received('b')], { documents: {} }))
@@ -35,8 +34,7 @@ export function documentsWithWrites({ test, capabilities }: Suite): void {
     ])
   })
 
-  test('append() puts the documents of a write that is not stored', async stage => {
-    const { records, documents } = await stage.open()
+  test('append() puts the documents of a write that is not stored', async ({ records, documents }) => {
     const unstored = { store: false, documents: { a: { is: 1 } } }
     const { writeNumber } = await records.append(write([received('delivered')], unstored))
     assert.ok(writeNumber > 0)
@@ -47,8 +45,7 @@ export function documentsWithWrites({ test, capabilities }: Suite): void {
     assert.deepEqual(await readAll(records), [])
   })
 
-  test('append() puts the documents of a write that repeats an id, and nothing else of it', async stage => {
-    const { records, documents } = await stage.open()
+  test('append() that repeats an id puts its documents and nothing else', async ({ records, documents }) => {
     await records.append(write([received('a')], { id: 'a', answer: { rejected: [rejected] } }))
     const delivered = listen(records)
     const repeat = write([received('b')], { id: 'a', documents: { mark: { is: 1 } } })
@@ -58,8 +55,7 @@ export function documentsWithWrites({ test, capabilities }: Suite): void {
     assert.deepEqual(delivered, [])
   })
 
-  test('append() puts the documents of every copy in flight, and stores the write once', async stage => {
-    const { records, documents } = await stage.open()
+  test('append() of copies stores one write and the documents of each', async ({ records, documents }) => {
     const copies = count(20).map(copy =>
       records.append(
         write([received('a')], {
@@ -78,16 +74,14 @@ export function documentsWithWrites({ test, capabilities }: Suite): void {
     assert.deepEqual(await valuesOf(records), ['a'])
   })
 
-  test('append() puts the documents of a write of which everything was stored before', async stage => {
-    const { records, documents } = await stage.open()
+  test('append() puts the documents of a write that stores no new record', async ({ records, documents }) => {
     await records.append(write([measured(1_000, 'a')]))
     await records.append(write([measured(1_000, 'a')], { documents: { mark: { is: 1 } } }))
     assert.deepEqual(await documents.get('mark'), { is: 1 })
     assert.deepEqual(await valuesOf(records), ['a'])
   })
 
-  test('append() puts its documents in the order of the calls, put() and transact() among them', async stage => {
-    const { records, documents } = await stage.open()
+  test('append(), put() and transact() put documents in call order', async ({ records, documents }) => {
     const seen = await Promise.all(
       count(30).map(async round => {
         const appending = records.append(write([received(round)], { documents: { mark: { round } } }))
@@ -113,8 +107,7 @@ export function documentsWithWrites({ test, capabilities }: Suite): void {
     assert.deepEqual(await documents.get('mark'), { by: 'append' })
   })
 
-  test('append() never shows its documents without its records, nor these without them', async stage => {
-    const { records, documents } = await stage.open()
+  test('append() shows documents and records at the same moment', async ({ records, documents }) => {
     const size = 100
     const appendAll = async () => {
       for (const round of count(30)) {
@@ -134,7 +127,7 @@ export function documentsWithWrites({ test, capabilities }: Suite): void {
     assert.deepEqual([await writesRead(), await writesMarked()], [30, 30])
   })
 
-  test('append() of a driver drops the documents of a write whose ticket has expired', async stage => {
+  testStage('append() of a driver drops the documents of a write whose ticket has expired', async stage => {
     const { records, documents } = await stage.openDriver()
     const append = (id: string, mark: string, waiting: Waiting) =>
       appendTo(records, write([received(id)], { id, documents: { mark: { is: mark } } }), waiting)
@@ -156,7 +149,7 @@ export function documentsWithWrites({ test, capabilities }: Suite): void {
 
   if (!capabilities.durable) return
 
-  test('append() has its documents found again exactly where its records are', async stage => {
+  testStage('append() keeps documents and records of a write together, or neither', async stage => {
     const before = await stage.open()
     const acknowledged: number[] = []
     const appends = count(200).map(async round => {
@@ -185,9 +178,8 @@ export const full: RefusedWrite = {
   excerpt: '{"values":[{"key":"\u{1f600} \ufffd',
 }
 
-export function refusedWrites({ test, capabilities }: Suite): void {
-  test('list() of refused writes gives the newest first, as they were added', async stage => {
-    const { refused } = await stage.open()
+export function refusedWrites({ test, testStage, capabilities }: Suite): void {
+  test('list() of refused writes gives them unchanged, the newest first', async ({ refused }) => {
     assert.deepEqual(await refused.list(thing, 100), [])
     for (const entry of [refusal(1), refusal(1), full]) await refused.add(thing, entry)
     assert.deepEqual(await refused.list(thing, 100), [full, refusal(1), refusal(1)])
@@ -195,8 +187,7 @@ export function refusedWrites({ test, capabilities }: Suite): void {
     assert.deepEqual(await refused.list(otherThing, 100), [])
   })
 
-  test('add() keeps the last 100 refused writes of each thing', async stage => {
-    const { refused } = await stage.open()
+  test('add() keeps the last 100 refused writes of each thing', async ({ refused }) => {
     await refused.add(otherThing, full)
     await Promise.all(count(350).map(datetime => refused.add(thing, refusal(datetime))))
     assert.deepEqual(await refused.list(thing, 1_000), count(350).slice(250).reverse().map(refusal))
@@ -206,7 +197,7 @@ export function refusedWrites({ test, capabilities }: Suite): void {
 
   if (!capabilities.durable) return
 
-  test('add() goes on where it was when the store is reopened', async stage => {
+  testStage('add() continues the list when the store is reopened', async stage => {
     const before = await stage.open()
     for (const datetime of count(99)) await before.refused.add(thing, refusal(datetime))
     const { refused } = await stage.reopen()

@@ -10,9 +10,8 @@ async function put(
   await documents.transact(Object.keys(changes), () => ({ put: changes, result: undefined, purpose: 'keep' }))
 }
 
-export function documents({ test, capabilities }: Suite): void {
-  test('get() gives a document as it was put, and undefined where there is none', async stage => {
-    const { documents } = await stage.open()
+export function documents({ test, testStage, capabilities }: Suite): void {
+  test('get() gives a document as it was put, and undefined if there is none', async ({ documents }) => {
     const document = {
       name: 'a \u{1f600} \ud800',
       count: 1e308,
@@ -31,8 +30,7 @@ export function documents({ test, capabilities }: Suite): void {
     assert.equal(await documents.get('things/a'), undefined)
   })
 
-  test('get() gives a copy that can be changed without changing the store', async stage => {
-    const { documents } = await stage.open()
+  test('get() gives a copy that can be changed without changing the store', async ({ documents }) => {
     const list = [1]
     await put(documents, { a: { list } })
     list.push(2)
@@ -41,8 +39,7 @@ export function documents({ test, capabilities }: Suite): void {
     assert.deepEqual(await documents.get('a'), { list: [1] })
   })
 
-  test('list() and names() give what starts with the prefix, by name, after a name, up to a limit', async stage => {
-    const { documents } = await stage.open()
+  test('list() and names() give names by prefix, start and limit, sorted', async ({ documents }) => {
     const names = ['a', 'a/1', 'a/10', 'a/2', 'a/b/c', 'a0', 'b/1', 'a/', 'A/1', 'a.1', 'a-1']
     await put(documents, Object.fromEntries(names.map(name => [name, { name }])))
     const list = async (prefix: string, options: { after?: string; limit: number }) => {
@@ -65,8 +62,7 @@ export function documents({ test, capabilities }: Suite): void {
     assert.deepEqual(await list('', { limit: 100 }), names.toSorted())
   })
 
-  test('transact() reads the named documents in their order, and gives the result', async stage => {
-    const { documents } = await stage.open()
+  test('transact() reads the documents in the given order, and gives the result', async ({ documents }) => {
     await put(documents, { a: { is: 'a' }, b: { is: 'b' } })
     const seen = await documents.transact(['b', 'none', 'a'], read => ({
       put: {},
@@ -77,8 +73,7 @@ export function documents({ test, capabilities }: Suite): void {
     assert.equal(await documents.transact([], () => ({ put: {}, result: 1, purpose: 'keep' })), 1)
   })
 
-  test('transact() puts documents that it did not read', async stage => {
-    const { documents } = await stage.open()
+  test('transact() puts documents that it did not read', async ({ documents }) => {
     await put(documents, { a: { count: 1 } })
     const change = () => ({ put: { a: null, b: { count: 2 } }, result: undefined, purpose: 'keep' }) as const
     await documents.transact(['c'], change)
@@ -86,8 +81,7 @@ export function documents({ test, capabilities }: Suite): void {
     assert.deepEqual(await documents.get('b'), { count: 2 })
   })
 
-  test('transact() puts nothing when the change throws, and passes on what it threw', async stage => {
-    const { documents } = await stage.open()
+  test('transact() puts nothing if the change throws, and rejects with its error', async ({ documents }) => {
     await put(documents, { a: { count: 1 } })
     const refusal = new Error('no')
     const refused = documents.transact(['a'], () => {
@@ -99,8 +93,7 @@ export function documents({ test, capabilities }: Suite): void {
     assert.deepEqual(await documents.get('a'), { count: 2 })
   })
 
-  test('transact() loses no increment of many at once', async stage => {
-    const { documents } = await stage.open()
+  test('transact() loses none of many concurrent increments', async ({ documents }) => {
     const increments = count(100).map(() =>
       documents.transact(['counter'], ([counter]) => {
         const next = Number(counter?.value ?? 0) + 1
@@ -115,8 +108,7 @@ export function documents({ test, capabilities }: Suite): void {
     assert.deepEqual(await documents.get('counter'), { value: 100 })
   })
 
-  test('transact() changes several documents as one', async stage => {
-    const { documents } = await stage.open()
+  test('transact() changes several documents atomically', async ({ documents }) => {
     const total = 1_000
     await put(documents, { a: { has: total }, b: { has: 0 } })
     const move = (from: string, to: string, amount: number) =>
@@ -145,7 +137,7 @@ export function documents({ test, capabilities }: Suite): void {
 
   if (!capabilities.durable) return
 
-  test('transact() holds when the store is reopened', async stage => {
+  testStage('transact() still holds when the store is reopened', async stage => {
     const before = await stage.open()
     await put(before.documents, { a: { is: 'a' }, b: { is: 'b' } })
     await put(before.documents, { b: null, c: { is: 'c' } })
@@ -158,9 +150,8 @@ export function documents({ test, capabilities }: Suite): void {
   })
 }
 
-export function puts({ test, capabilities }: Suite): void {
-  test('put() puts and removes documents, whatever is there, and leaves the others', async stage => {
-    const { documents } = await stage.open()
+export function puts({ test, testStage, capabilities }: Suite): void {
+  test('put() puts and removes documents, present or not, and leaves the others', async ({ documents }) => {
     await documents.put({ a: { is: 1 }, b: { is: 2 }, c: { is: 3 } }, 'keep')
     await documents.put({ a: { was: 1 }, b: null, never: null }, 'keep')
     await documents.put({}, 'keep')
@@ -171,8 +162,7 @@ export function puts({ test, capabilities }: Suite): void {
     ])
   })
 
-  test('put() takes the documents as they are when it is called', async stage => {
-    const { documents } = await stage.open()
+  test('put() copies the documents when it is called', async ({ documents }) => {
     const list = [1]
     const putting = documents.put({ a: { list } }, 'keep')
     list.push(2)
@@ -180,8 +170,7 @@ export function puts({ test, capabilities }: Suite): void {
     assert.deepEqual(await documents.get('a'), { list: [1] })
   })
 
-  test('put() takes effect in the order of the calls', async stage => {
-    const { documents } = await stage.open()
+  test('put() takes effect in the order of the calls', async ({ documents }) => {
     const calls = count(200).map(call =>
       documents.put({ last: { call }, [`odd ${call % 2}`]: { call } }, 'keep'),
     )
@@ -191,8 +180,7 @@ export function puts({ test, capabilities }: Suite): void {
     assert.equal(await documents.get('odd 0'), undefined)
   })
 
-  test('put() comes before a transact() that is called after it, and after one called before it', async stage => {
-    const { documents } = await stage.open()
+  test('put() and transact() take effect in the order of the calls', async ({ documents }) => {
     const increment = () =>
       documents.transact(['counter'], ([counter]) => {
         const value = Number(counter?.value ?? 0) + 1
@@ -213,8 +201,7 @@ export function puts({ test, capabilities }: Suite): void {
     assert.deepEqual(await documents.get('counter'), { value: -1 })
   })
 
-  test('put() does not change what a transact() has read', async stage => {
-    const { documents } = await stage.open()
+  test('put() never comes between the read and the put of a transact()', async ({ documents }) => {
     const move = (from: string, to: string) =>
       documents.transact([from, to], ([source, target]) => ({
         put: { [from]: { has: Number(source?.has) - 1 }, [to]: { has: Number(target?.has) + 1 } },
@@ -229,8 +216,7 @@ export function puts({ test, capabilities }: Suite): void {
     assert.deepEqual([await documents.get('a'), await documents.get('b')], [{ has: 49 }, { has: -49 }])
   })
 
-  test('put() shows several documents to readers as one', async stage => {
-    const { documents } = await stage.open()
+  test('put() changes several documents atomically for readers', async ({ documents }) => {
     const names = count(50).map(name => `together/${name}`)
     const putAll = (round: number) =>
       documents.put(Object.fromEntries(names.map(name => [name, { round }])), 'keep')
@@ -245,7 +231,7 @@ export function puts({ test, capabilities }: Suite): void {
     })
   })
 
-  test('put() of a driver drops what is no longer waited for', async stage => {
+  testStage('put() of a driver drops documents whose ticket has expired', async stage => {
     const { documents } = await stage.openDriver()
     const before = putTo(documents, { a: { is: 'before' }, b: { is: 'before' } }, waitedFor())
     const dropped = putTo(documents, { a: { is: 'dropped' }, b: null, c: {} }, givenUp)
@@ -260,7 +246,7 @@ export function puts({ test, capabilities }: Suite): void {
 
   if (!capabilities.durable) return
 
-  test('put() that resolved holds when the store is reopened, close() while it puts included', async stage => {
+  testStage('put() that resolved during close() still holds when the store is reopened', async stage => {
     const before = await stage.open()
     await before.documents.put({ gone: {}, stays: { is: 1 } }, 'keep')
     const acknowledged: string[] = []

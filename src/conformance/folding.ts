@@ -1,23 +1,20 @@
 import assert from 'node:assert/strict'
 import { averageOf, sumOf } from '../core/record/bucket-fold.ts'
-import type { StoredRecord } from '../core/record/record.ts'
 import type { AggregateQuery, BucketSummary, Buckets, RecordStore } from '../store/contract.ts'
-import { key, thing, type Where } from './writes.ts'
-
-/** Aggregates as they are defined: records that are read, folded with exact arithmetic. */
+import { key, pages, thing, type Where } from './writes.ts'
 
 interface Summarised extends Where {
   readonly buckets: Buckets
 }
 
-/** What a bucket holds, read off its records. */
+/** A bucket as its records define it. */
 interface Expected {
   readonly start: number
   readonly end: number
   readonly values: string[]
 }
 
-/** Every bucket of a range by as many calls as it takes, each for at most `limit` of them. */
+/** Every bucket of a range, read with as many calls as needed. @param limit most buckets of one call */
 export async function aggregateAll(
   records: Pick<RecordStore, 'aggregate'>,
   { thingId = thing, key: wanted = key, order = 'asc', limit = 10_000, cursor: _, ...range }: Summarised,
@@ -30,12 +27,12 @@ export async function aggregateAll(
     assert.ok(buckets.length <= limit, `${buckets.length} buckets, of at most ${limit}`)
     found.push(...buckets)
     if (answer?.next === undefined) return found
-    assert.ok(buckets.length > 0, 'an answer that goes on has a bucket')
+    assert.ok(buckets.length > 0, 'an answer with next has no bucket')
     rest = { ...rest, [order === 'asc' ? 'from' : 'to']: answer.next }
   }
 }
 
-/** Asserts that the buckets of a range are what its records, read now, add up to. */
+/** Asserts that the aggregates of a range agree with its records: `read` and exact arithmetic give the expected ones. */
 export async function assertFolded(
   records: Pick<RecordStore, 'aggregate' | 'read'>,
   query: Summarised,
@@ -50,14 +47,14 @@ export async function assertFolded(
   }
 }
 
-/** Asserts that a summary is that of these values, JSON texts in the order of time. */
+/** @param values JSON texts of the records of the bucket, in time order */
 export function assertSummary(summary: BucketSummary, values: readonly string[], message?: string): void {
   const numbers = values.map(value => JSON.parse(value)).filter(value => typeof value === 'number')
   assert.deepEqual(
     {
       count: summary.count,
       numbers: summary.numbers,
-      // assert tells -0 from 0.
+      // A summary must have 0 for -0, and deepEqual distinguishes them.
       min: summary.min,
       max: summary.max,
       first: summary.first,
@@ -83,29 +80,17 @@ export function assertSummary(summary: BucketSummary, values: readonly string[],
 async function foldAll(records: Pick<RecordStore, 'read'>, query: Summarised): Promise<Expected[]> {
   const { buckets, order = 'asc', ...where } = query
   const found: Expected[] = []
-  for (const { datetime, value } of await readEvery(records, { ...where, order: 'asc' })) {
-    const { start, end } = buckets.at(datetime)
-    if (found.at(-1)?.start !== start) found.push({ start, end, values: [] })
-    found.at(-1)?.values.push(value)
+  for await (const page of pages(records, { ...where, order: 'asc', limit: 100_000 })) {
+    for (const { datetime, value } of page) {
+      const { start, end } = buckets.at(datetime)
+      if (found.at(-1)?.start !== start) found.push({ start, end, values: [] })
+      found.at(-1)?.values.push(value)
+    }
   }
   return order === 'asc' ? found : found.reverse()
 }
 
-/** Every record of a range, also where one page cannot hold all. */
-async function readEvery(records: Pick<RecordStore, 'read'>, where: Where): Promise<StoredRecord[]> {
-  const found: StoredRecord[] = []
-  const { thingId = thing, key: wanted = key } = where
-  const range = { order: 'asc', ...where, limit: 100_000 } as const
-  let page = await records.read(thingId, wanted, range)
-  while (page) {
-    found.push(...page.records)
-    if (page.next === undefined) break
-    page = await records.read(thingId, wanted, { ...range, cursor: page.next })
-  }
-  return found
-}
-
-/** In units of the least double, 2^-1074: whole numbers, whatever the doubles are. */
+/** The sum in units of 2^-1074, the least double: every double is a whole number of them. */
 function exactSum(numbers: readonly number[]): bigint {
   return numbers.reduce((sum, number) => sum + exact(number), 0n)
 }
@@ -120,16 +105,16 @@ function exact(number: number): bigint {
   return number < 0 ? -magnitude : magnitude
 }
 
-/** 15 significant digits of the number, and as many again of what it was added up from. */
+/** Allowed errors: one part in 10^15 of the result, and one in 10^28 of the sum of the magnitudes. */
 const [ofNumber, ofMagnitude] = [10n ** 15n, 10n ** 28n]
 
-/** Asserts that a number is the quotient, or infinite where a double cannot say it. */
+/** Asserts that a number is `sum / divisor`, or infinite if that is beyond the range of a double. */
 function assertNear(number: number, sum: bigint, divisor: bigint, magnitude: bigint, message: string): void {
   const isBeyond = abs(sum) > exact(Number.MAX_VALUE) * divisor
   if (isBeyond && number === (sum > 0n ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY)) return
   assert.ok(Number.isFinite(number), `${message} is ${number}`)
   const difference = abs(exact(number) * divisor - sum)
-  // The least double: what lies between two of them cannot be said better.
+  // `divisor` allows an error of one least double in the quotient: doubles near 0 are no finer.
   const allowed = abs(sum) / ofNumber + magnitude / ofMagnitude + divisor
   assert.ok(difference <= allowed, `${message} is ${number}`)
 }

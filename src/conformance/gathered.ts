@@ -1,11 +1,11 @@
 import { EventEmitter, once } from 'node:events'
 
-/** Milliseconds; far beyond what a store needs to deliver something. */
+/** Milliseconds; far longer than a store needs for a delivery. */
 const deadline = 30_000
 
-/** Everything that a listener is called with, in order; it can be awaited. */
+/** The items that a listener was called with, in order. */
 export interface Gathered<T> {
-  /** All of it so far, once there are at least so many. */
+  /** Waits for at least `count` items. @returns all items so far @throws Error if they do not come within 30 s */
   first(count: number): Promise<readonly T[]>
 }
 

@@ -2,15 +2,15 @@ import { setImmediate } from 'node:timers/promises'
 import { utcBuckets } from '../core/time/utc-buckets.ts'
 import type { Append, RecordStore } from '../store/contract.ts'
 import { assertFolded } from './folding.ts'
-import { count, key, measured, received, write } from './writes.ts'
+import { count, key, measured, received, removeAllOld, write } from './writes.ts'
 
-/** What is done to a resource; times in milliseconds. */
+/** One change of a resource; times in milliseconds. */
 export type Action =
   | { readonly append: Append }
   | { readonly remove: { readonly from: number; readonly to: number } }
   | { readonly removeOld: number }
 
-/** No record of a history with a datetime of its own is earlier. */
+/** The earliest datetime of a record in a history. */
 const begin = 1_700_000_000_000
 const lengths = [1, 7, 100, 1_000, 9_999, 60_000, 900_000, 3_600_000, 86_400_000]
 const values = [
@@ -24,7 +24,7 @@ const values = [
     random.of(['1e+308', '-1e+308', '5e-324', '10000000000000000', '0', '1.7976931348623157e+308']),
 ]
 
-/** A random history of one resource: writes, late ones, resends, removals, retention. The same for each seed. */
+/** A pseudo-random history of one resource: writes, late records, resends, removals, retention. */
 export class History {
   readonly thingId: string
   readonly #seed: number
@@ -39,12 +39,11 @@ export class History {
     this.#seed = seed
     const random = new Random(seed)
     this.#random = random
-    // Huge numbers in some histories only: they leave nothing to be seen of the others.
+    // Huge numbers in one history of three: in a sum they hide all others.
     this.#kinds = values.slice(0, random.below(3) === 0 ? values.length : values.length - 1)
     this.#step = random.of([1, 50, 1_000, 30_000, 600_000])
   }
 
-  /** Some actions, in their order. */
   *actions(): Generator<Action, void, undefined> {
     const random = this.#random
     for (const _ of count(3 + random.below(8))) {
@@ -65,9 +64,9 @@ export class History {
   }
 
   /**
-   * Asserts that an aggregate, of a random range by random buckets, is what the records add up to.
+   * Asserts that the aggregates of a random range, by random buckets, agree with the records.
    *
-   * @param random apart from that of the actions, which are the same however often this is called
+   * @param random another one than that of the actions, so that calls of this method do not change the history
    */
   async assertNow(records: Pick<RecordStore, 'aggregate' | 'read'>, random: Random): Promise<void> {
     const [from, to] = [this.#some(random), this.#some(random)]
@@ -114,14 +113,12 @@ export async function act(records: RecordStore, thingId: string, action: Action)
   } else if ('remove' in action) {
     await records.remove(thingId, key, action.remove)
   } else {
-    let from: string | undefined
-    do from = (await records.removeOld(thingId, key, action.removeOld, from)).next
-    while (from !== undefined)
+    await removeAllOld(records, action.removeOld, key, thingId)
   }
   await setImmediate()
 }
 
-/** Numbers that are the same in each run (mulberry32). */
+/** Pseudo-random numbers, the same for each seed (mulberry32). */
 export class Random {
   #state: number
 

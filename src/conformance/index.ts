@@ -14,7 +14,7 @@ import { removal, removalOfOld } from './removal.ts'
 import { resend, tickets, writeIds } from './resend.ts'
 import { resourceLimit } from './resource-limit.ts'
 import { snapshotLife, snapshots } from './snapshots.ts'
-import { type RegisterTest, Stage, type StoreFactory } from './stage.ts'
+import { type RegisterTest, Stage, type StoreFactory, type Suite } from './stage.ts'
 import { values } from './values.ts'
 
 export type { RegisterTest, StoreFactory, StorePlace } from './stage.ts'
@@ -22,14 +22,14 @@ export type { RegisterTest, StoreFactory, StorePlace } from './stage.ts'
 export interface ConformanceOptions {
   /** Registers a test with the runner of your choice: vitest's `test`, `node:test`'s, or your own. */
   readonly test: RegisterTest
-  /** What the store can do, as its drivers declare it: the suite leaves out a test for this reason alone. */
+  /** The capabilities that the drivers of the store declare; they alone decide which tests are left out. */
   readonly capabilities: StoreCapabilities
-  /** Makes a new, empty place for a store; called once for each test. */
+  /** Makes a new, empty place for a store; called once in each test. */
   readonly factory: StoreFactory
 }
 
 /**
- * Registers the tests that every store has to pass: the promises of `store/contract.ts`, one by one.
+ * Registers the tests that every store has to pass: one or more for each promise of `store/contract.ts`.
  *
  * ```ts
  * storeConformance({
@@ -47,17 +47,19 @@ export interface ConformanceOptions {
  * ```
  */
 export function storeConformance({ test, capabilities, factory }: ConformanceOptions): void {
-  const suite = {
+  const testStage: Suite['testStage'] = (name, body) =>
+    test(name, async () => {
+      const stage = new Stage(await factory())
+      try {
+        await body(stage)
+      } finally {
+        await stage.close()
+      }
+    })
+  const suite: Suite = {
     capabilities,
-    test: (name: string, body: (stage: Stage) => Promise<void>) =>
-      test(name, async () => {
-        const stage = new Stage(await factory())
-        try {
-          await body(stage)
-        } finally {
-          await stage.close()
-        }
-      }),
+    test: (name, body) => testStage(name, async stage => await body(await stage.open())),
+    testStage,
   }
   for (const register of areas) register(suite)
 }

@@ -14,38 +14,10 @@ import {
   write,
 } from './writes.ts'
 
-/** Keys that are near one another under any separator, prefix or case rule. */
+/** Keys that a store could confuse by its separator, by a prefix or by case; sorted. */
 const keys = [
-  '$geo',
-  '$settings',
-  '$settings.a',
-  '-',
-  '--',
-  '.',
-  '..',
-  '0',
-  '00',
-  '1',
-  '10',
-  'A',
-  'AB',
-  '_',
-  '__proto__',
-  'a',
-  'a-',
-  'a-b',
-  'a.',
-  'a.b',
-  'a.b.c',
-  'a0',
-  'aB',
-  'a_',
-  'a_b',
-  'aa',
-  'ab',
-  'b',
-  'constructor',
-  'toString',
+  ...'$geo $settings $settings.a - -- . .. 0 00 1 10 A AB _ __proto__'.split(' '),
+  ...'a a- a-b a. a.b a.b.c a0 aB a_ a_b aa ab b constructor toString'.split(' '),
   'x'.repeat(127),
   'x'.repeat(128),
   `${'x'.repeat(127)}y`,
@@ -53,8 +25,7 @@ const keys = [
 const things = [thing, `${thing.slice(0, -1)}a`, otherThing, thing.slice(1), `${thing}a`]
 
 export function isolation({ test }: Suite): void {
-  test('append() keeps keys apart, however alike their names are', async stage => {
-    const { records } = await stage.open()
+  test('append() keeps keys apart, however similar their names are', async ({ records }) => {
     await Promise.all(keys.map(key => records.append(write([measured(1_000, key, { key })]))))
     await records.append(write(keys.map(key => measured(2_000, key, { key }))))
     for (const key of keys) assert.deepEqual(await valuesOf(records, { key }), [key, key])
@@ -63,14 +34,12 @@ export function isolation({ test }: Suite): void {
     }
   })
 
-  test('append() keeps things apart, however alike their ids are', async stage => {
-    const { records } = await stage.open()
+  test('append() keeps things apart, however similar their ids are', async ({ records }) => {
     for (const thingId of things) await records.append(write([received(thingId)], { thingId }))
     for (const thingId of things) assert.deepEqual(await valuesOf(records, { thingId }), [thingId])
   })
 
-  test('append() does not take the end of a thing id for the start of a key', async stage => {
-    const { records } = await stage.open()
+  test('append() does not take the end of a thing id for the start of a key', async ({ records }) => {
     await records.append(write([received(1, { key: 'xa' })], { thingId: otherThing }))
     await records.append(write([received(2, { key: 'a' })], { thingId: `${otherThing}x` }))
     await records.append(write([received(3, { key: 'a' })], { thingId: otherThing }))
@@ -79,8 +48,7 @@ export function isolation({ test }: Suite): void {
     assert.deepEqual(await valuesOf(records, { thingId: otherThing, key: 'a' }), [3])
   })
 
-  test('read() runs over no edge of its resource, at either end', async stage => {
-    const { records } = await stage.open()
+  test('read() gives no record of the keys before and after', async ({ records }) => {
     const latest = Date.UTC(9999, 11, 31)
     for (const key of ['a', 'b', 'c']) {
       await records.append(write([measured(0, `${key} 0`, { key }), measured(latest, `${key} 1`, { key })]))
@@ -90,8 +58,7 @@ export function isolation({ test }: Suite): void {
     }
   })
 
-  test('remove() leaves the neighbours of a key alone', async stage => {
-    const { records } = await stage.open()
+  test('remove() leaves similar keys and other things alone', async ({ records }) => {
     const all = keys.map(key => received(key, { key }))
     for (const thingId of things) await records.append(write(all, { thingId }))
     for (const key of ['a', 'a.b', '$settings', 'x'.repeat(127)])
@@ -102,8 +69,7 @@ export function isolation({ test }: Suite): void {
     for (const thingId of things.slice(1)) assert.deepEqual(await records.resources(thingId), keys)
   })
 
-  test('removeThing() takes everything of a thing and nothing of its neighbours', async stage => {
-    const { records, refused } = await stage.open()
+  test('removeThing() removes all of a thing, and nothing of others', async ({ records, refused }) => {
     const three = count(3).map(value => measured(value, value))
     for (const thingId of things) {
       await records.append(write(three, { thingId, id: 'a' }))
@@ -129,8 +95,7 @@ export function isolation({ test }: Suite): void {
     }
   })
 
-  test('removeThing() leaves the thing as new', async stage => {
-    const { records } = await stage.open()
+  test('removeThing() lets the thing send the same records and write ids again', async ({ records }) => {
     await records.append(write([measured(1_000, 'a')], { id: 'a' }))
     await records.removeThing(thing)
     assert.notEqual((await records.append(write([measured(1_000, 'a')], { id: 'a' }))).writeNumber, 0)
@@ -140,8 +105,7 @@ export function isolation({ test }: Suite): void {
 }
 
 export function atomicity({ test }: Suite): void {
-  test('append() keeps every record of a write, in all its resources', async stage => {
-    const { records } = await stage.open()
+  test('append() keeps every record of a write, in all its resources', async ({ records }) => {
     const keys = ['a', 'b', 'c']
     await records.append(write(count(3_000).map(value => received(value, { key: keys[value % 3] ?? '' }))))
     for (const [index, key] of keys.entries()) {
@@ -152,8 +116,7 @@ export function atomicity({ test }: Suite): void {
     }
   })
 
-  test('append() shows a write to readers whole or not at all', async stage => {
-    const { records } = await stage.open()
+  test('append() shows readers a write as a whole or not at all', async ({ records }) => {
     const size = 200
     const appendAll = async () => {
       for (const round of count(20)) {
@@ -166,8 +129,7 @@ export function atomicity({ test }: Suite): void {
     assert.equal((await readAll(records)).length, 20 * size)
   })
 
-  test('append() has its records read back as soon as it resolves', async stage => {
-    const { records } = await stage.open()
+  test('append() resolves only when its records can be read', async ({ records }) => {
     for (const value of count(20)) {
       await records.append(write([received(value)]))
       assert.deepEqual(await valuesOf(records, { order: 'desc', limit: 1 }), [value])

@@ -11,8 +11,7 @@ const newest = { order: 'desc', limit: 1 } as const
 const hour = 3_600_000
 
 export function latest({ test }: Suite): void {
-  test('read() takes the latest record by measurement, not by arrival', async stage => {
-    const { records } = await stage.open()
+  test('read() finds the latest record by datetime, not by arrival', async ({ records }) => {
     await records.append(write([measured(5_000, 'newest')]))
     await records.append(write([measured(4_000, 'late')]))
     assert.deepEqual(await valuesOf(records, newest), ['newest'])
@@ -25,8 +24,7 @@ export function latest({ test }: Suite): void {
     assert.deepEqual(await valuesOf(records, newest), ['ahead'])
   })
 
-  test('append() with store false is numbered and delivered, and changes nothing that is read', async stage => {
-    const { records } = await stage.open()
+  test('append() with store false is delivered, but changes nothing that is read', async ({ records }) => {
     await records.append(write([measured(1_000, 'kept')]))
     const delivered: unknown[] = []
     records.onCommit(commit =>
@@ -42,8 +40,7 @@ export function latest({ test }: Suite): void {
     assert.ok(next.writeNumber > writeNumber, `write number ${next.writeNumber} after ${writeNumber}`)
   })
 
-  test('resources() lists the keys that hold records, sorted by their bytes', async stage => {
-    const { records } = await stage.open()
+  test('resources() lists the keys that hold records, sorted by their bytes', async ({ records }) => {
     const keys = ['b', '$geo', 'a.b', 'Z', 'a', '_', '-', 'a-b', '10', '2', '$settings.a', '.']
     for (const key of keys) await records.append(write([received(1, { key }), received(2, { key })]))
     const sorted = ['$geo', '$settings.a', '-', '.', '10', '2', 'Z', '_', 'a', 'a-b', 'a.b', 'b']
@@ -51,8 +48,7 @@ export function latest({ test }: Suite): void {
     assert.deepEqual(await records.resources(otherThing), [])
   })
 
-  test('resources() lists thousands of keys', async stage => {
-    const { records } = await stage.open()
+  test('resources() lists thousands of keys', async ({ records }) => {
     const keys = count(5_000).map(number => `sensor-${String(number).padStart(5, '0')}`)
     await records.append(write(keys.toReversed().map(key => received(key, { key }))))
     assert.deepEqual(await records.resources(thing), keys)
@@ -60,12 +56,11 @@ export function latest({ test }: Suite): void {
   })
 }
 
-/** Most records of a page of what is latest. */
+/** Most records in a page of `latest`. */
 const maximumPageRecords = 500
 
 export function latestOfThings({ test }: Suite): void {
-  test('latest() goes by datetime, then write, then place, never by arrival', async stage => {
-    const { records } = await stage.open()
+  test('latest() compares datetime, then write number, then place, never arrival', async ({ records }) => {
     const latest = async () => (await latestNow(records)).map(([, , value]) => value)
     await records.append(write([measured(5_000, 'newest'), measured(4_000, 'behind')]))
     await records.append(write([measured(4_999, 'late')]))
@@ -78,8 +73,7 @@ export function latestOfThings({ test }: Suite): void {
     assert.deepEqual(await latest(), ['ahead'])
   })
 
-  test('latest() gives records as read() does', async stage => {
-    const { records } = await stage.open()
+  test('latest() gives records as read() does', async ({ records }) => {
     const geo = { lat: 41.4112345, long: -2.221234567890123 }
     const record = { ...measured(1_000, { b: 1, a: ['é'] }, { geo }), datetimeText: '19700101000001' }
     await records.append(write([record, { ...record, key: 'bare', geo: { lat: 0, long: 0 } }]))
@@ -90,8 +84,7 @@ export function latestOfThings({ test }: Suite): void {
     await snapshot.close()
   })
 
-  test('latest() leaves out what was emptied or taken away, and finds it when it is there again', async stage => {
-    const { records } = await stage.open()
+  test('latest() leaves out emptied resources and removed states until refilled', async ({ records }) => {
     await records.append(write([measured(2_000, 2), measured(1_000, 1)], { states: [state('s')] }))
     await records.remove(thing, key, { from: 2_000 })
     assert.deepEqual(await latestNow(records, { key }), [[thing, key, 1]])
@@ -112,8 +105,7 @@ export function latestOfThings({ test }: Suite): void {
     assert.deepEqual(await latestNow(records, { key: stateful }), [again[0]])
   })
 
-  test('latest() has a magic resource by its state, not by its history', async stage => {
-    const { records } = await stage.open()
+  test('latest() gives the state of a magic resource, not its history', async ({ records }) => {
     const histories = [stateful, '$settings', '$settings.a', '$settings.a.b', '$other']
     await records.append(write(histories.map(key => received('history', { key }))))
     for (const query of [{}, { thingId: thing }, ...histories.map(key => ({ key }))]) {
@@ -126,8 +118,7 @@ export function latestOfThings({ test }: Suite): void {
     assert.deepEqual(await latestNow(records, { key: '$settings' }), [])
   })
 
-  test('latest() selects by thing, by key, by both or by none, and nothing that is like them', async stage => {
-    const { records } = await stage.open()
+  test('latest() selects by whole thing ids and keys, by both or by neither', async ({ records }) => {
     const things = [thing, `${thing}a`, thing.slice(1), otherThing, `${otherThing}x`]
     const keys = ['a', 'a.b', 'ab', 'xa', '0', '-', '_', 'x'.repeat(128), 'b']
     const magic = [stateful, '$geo.a', '$settings']
@@ -165,8 +156,7 @@ export function latestOfThings({ test }: Suite): void {
     }
   })
 
-  test('latest() gives pages of a bounded number, and everything once', async stage => {
-    const { records } = await stage.open()
+  test('latest() gives each resource once, in pages of at most 500', async ({ records }) => {
     const things = count(40).map(number => `thing-${String(number).padStart(4, '0')}`)
     const keys = count(50).map(number => `key-${String(number).padStart(2, '0')}`)
     const newRecords = keys.map(key => received(1, { key }))
@@ -184,8 +174,7 @@ export function latestOfThings({ test }: Suite): void {
     await snapshot.close()
   })
 
-  test('latest() gives pages of bounded text', async stage => {
-    const { records } = await stage.open()
+  test('latest() gives pages of bounded text', async ({ records }) => {
     const large = 'x'.repeat(60 * 1024)
     const keys = count(60).map(number => `key-${number}`)
     for (const some of [keys.slice(0, 30), keys.slice(30)]) {
@@ -203,8 +192,7 @@ export function latestOfThings({ test }: Suite): void {
     await snapshot.close()
   })
 
-  test('latest() can be read many times over, and several snapshots at once', async stage => {
-    const { records } = await stage.open()
+  test('latest() can be read repeatedly, and from several snapshots at once', async ({ records }) => {
     const taken: Snapshot[] = []
     for (const value of count(10)) {
       await records.append(write(count(30).map(number => received(value, { key: `key-${number}` }))))
@@ -220,9 +208,8 @@ export function latestOfThings({ test }: Suite): void {
   })
 }
 
-export function states({ test, capabilities }: Suite): void {
-  test('append() keeps and delivers the states that it carries', async stage => {
-    const { records } = await stage.open()
+export function states({ test, testStage, capabilities }: Suite): void {
+  test('append() keeps and delivers the states that it carries', async ({ records }) => {
     const delivered = listen(records)
     const geo = state({ type: 'Point', coordinates: [2.22, 41.41] }, { datetime: 5_000 })
     const settings = state({ name: 'a' }, { key: '$settings', geo: { lat: 41.41, long: -2.2212345678901 } })
@@ -235,8 +222,7 @@ export function states({ test, capabilities }: Suite): void {
     assert.deepEqual(await valuesOf(records), [1])
   })
 
-  test('append() of states alone is a commit with a write number, and writes no record', async stage => {
-    const { records } = await stage.open()
+  test('append() of states alone has a write number, and stores no record', async ({ records }) => {
     const delivered = listen(records)
     const first = await records.append(put([state(1)]))
     const second = await records.append(put([state(2)], { broadcast: false }))
@@ -254,8 +240,7 @@ export function states({ test, capabilities }: Suite): void {
     assert.equal(await records.read(thing, stateful, { order: 'asc', limit: 1 }), undefined)
   })
 
-  test('append() replaces a state whatever its datetime, and takes it away where none is given', async stage => {
-    const { records } = await stage.open()
+  test('append() replaces a state whatever its datetime, or removes it', async ({ records }) => {
     await records.append(put([state('new', { datetime: 9_000 }), state('s', { key: '$settings' })]))
     await records.append(put([state('old', { datetime: 0 })]))
     assert.deepEqual(await records.state(thing, stateful), state('old', { datetime: 0 }).record)
@@ -268,8 +253,7 @@ export function states({ test, capabilities }: Suite): void {
     assert.deepEqual(await latestNow(records), [[thing, '$settings', 's']])
   })
 
-  test('append() keeps of a state what a store keeps of a record', async stage => {
-    const { records } = await stage.open()
+  test('append() keeps the same members of a state as of a record', async ({ records }) => {
     const delivered = listen(records)
     const record = { key: stateful, datetime: 1_000, value: '1', place: 3, datetimeText: '19700101000001' }
     await records.append(put([{ key: stateful, record }]))
@@ -278,8 +262,7 @@ export function states({ test, capabilities }: Suite): void {
     assert.deepEqual(delivered[0]?.latest, [{ key: stateful, record: kept }])
   })
 
-  test('append() with store false delivers states and keeps none', async stage => {
-    const { records } = await stage.open()
+  test('append() with store false delivers states and keeps none', async ({ records }) => {
     await records.append(put([state('kept')]))
     const delivered = listen(records)
     await records.append(put([state('passing')], { store: false }))
@@ -295,8 +278,7 @@ export function states({ test, capabilities }: Suite): void {
     assert.deepEqual(await latestNow(records), [[thing, stateful, 'kept']])
   })
 
-  test('append() that repeats a write id leaves the states alone', async stage => {
-    const { records } = await stage.open()
+  test('append() that repeats a write id leaves the states alone', async ({ records }) => {
     await records.append(put([state('first')], { id: 'a' }))
     await records.append(put([state('second')]))
     const delivered = listen(records)
@@ -306,8 +288,7 @@ export function states({ test, capabilities }: Suite): void {
     assert.deepEqual(await records.state(thing, stateful), state('second').record)
   })
 
-  test('append() puts states in commit order, together with the records of their write', async stage => {
-    const { records } = await stage.open()
+  test('append() puts states in commit order, with the records of their write', async ({ records }) => {
     const delivered = listen(records)
     const writes = count(100).map(value => write([received(value)], { states: [state(value)] }))
     await Promise.all(writes.map(each => records.append(each)))
@@ -319,8 +300,7 @@ export function states({ test, capabilities }: Suite): void {
     assert.deepEqual(await valuesOf(records, { order: 'desc', limit: 1 }), [99])
   })
 
-  test('state() is not what is written under the key, nor the other way round', async stage => {
-    const { records } = await stage.open()
+  test('state() and the records under its key do not change each other', async ({ records }) => {
     await records.append(write([received('history', { key: stateful })]))
     assert.equal(await records.state(thing, stateful), undefined)
     await records.append(put([state('state')]))
@@ -329,8 +309,7 @@ export function states({ test, capabilities }: Suite): void {
     assert.deepEqual(await records.state(thing, stateful), state('state').record)
   })
 
-  test('state() gives a value back to the letter', async stage => {
-    const { records } = await stage.open()
+  test('state() gives a value back unchanged', async ({ records }) => {
     const values = ['{ "b": 1.50, "a": [] }', '"\\ud800"', `"${'é'.repeat(32_000)}"`, 'null', '"\\u0000"']
     for (const value of values) {
       const record = { key: stateful, datetime: 0, value, geo: { lat: -90, long: 0.1 + 0.2 } }
@@ -341,7 +320,7 @@ export function states({ test, capabilities }: Suite): void {
 
   if (!capabilities.durable) return
 
-  test('open() finds the states that were put, and none that was taken away', async stage => {
+  testStage('open() finds the states that were put, and none that was removed', async stage => {
     const before = await stage.open()
     await before.records.append(put([state('a'), state('b', { key: '$settings' })]))
     await before.records.append(put([{ key: stateful, record: undefined }]))

@@ -43,19 +43,16 @@ const calls: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
 
 export function lifeCycle({ test, capabilities }: Suite): void {
   for (const [name, call] of Object.entries(calls)) {
-    test(`${name}() works on an open store that is empty`, async stage => {
-      const store = await stage.open()
+    test(`${name}() works on an open store that is empty`, async store => {
       await call(store)
     })
 
-    test(`${name}() that was called before close() is finished`, async stage => {
-      const store = await stage.open()
+    test(`${name}() is finished if it was called before close()`, async store => {
       const called = call(store)
       await Promise.all([store.close(), called])
     })
 
-    test(`${name}() rejects with store_unavailable once close() was called`, async stage => {
-      const store = await stage.open()
+    test(`${name}() rejects with store_unavailable once close() has been called`, async store => {
       const closing = store.close()
       await assert.rejects(call(store), { reason: 'store_unavailable' })
       await closing
@@ -63,26 +60,23 @@ export function lifeCycle({ test, capabilities }: Suite): void {
     })
   }
 
-  test('close() resolves however often it is called', async stage => {
-    const store = await stage.open()
+  test('close() resolves however often it is called', async store => {
     await Promise.all([store.close(), store.close()])
     await store.close()
   })
 
-  test('close() waits for everything that was called before it', async stage => {
-    const store = await stage.open()
+  test('close() waits for everything that was called before it', async store => {
     let settled = 0
     const working = count(20).flatMap(() =>
       Object.values(calls).map(call => call(store).then(() => settled++)),
     )
     await store.close()
-    // What its callers see is only a few turns behind.
+    // The callers are notified a few turns of the event loop after close() resolves.
     await Promise.all(working)
     assert.equal(settled, working.length)
   })
 
-  test('isReady() is true from open() to close()', async stage => {
-    const store = await stage.open()
+  test('isReady() is true from open() to close()', async store => {
     assert.equal(store.isReady(), true)
     const closing = store.close()
     assert.equal(store.isReady(), false)
@@ -90,16 +84,15 @@ export function lifeCycle({ test, capabilities }: Suite): void {
     assert.equal(store.isReady(), false)
   })
 
-  test('capabilities are those that the suite was given', async stage => {
-    const store = await stage.open()
+  test('capabilities are those that the suite was given', async store => {
     assert.deepEqual(store.capabilities, capabilities)
   })
 }
 
-export function durability({ test, capabilities }: Suite): void {
+export function durability({ testStage, capabilities }: Suite): void {
   if (!capabilities.durable) return
 
-  test('open() finds the records and resources that were stored', async stage => {
+  testStage('open() finds the records and resources that were stored', async stage => {
     const before = await stage.open()
     const geo = { lat: 41.41, long: 2.22 }
     await before.records.append(
@@ -115,7 +108,7 @@ export function durability({ test, capabilities }: Suite): void {
     assert.deepEqual(await records.resources(otherThing), ['other'])
   })
 
-  test('open() goes on with the write numbers, so that ties stay in order', async stage => {
+  testStage('open() continues the write numbers, so that ties stay in order', async stage => {
     let newest = 0
     for (const round of count(4)) {
       const { records, close } = await stage.open()
@@ -131,7 +124,7 @@ export function durability({ test, capabilities }: Suite): void {
     assert.deepEqual(await valuesOf(records), expected)
   })
 
-  test('open() leaves a cursor of before good', async stage => {
+  testStage('open() accepts a cursor from before the close()', async stage => {
     const before = await stage.open()
     await before.records.append(write(count(10).map(value => measured(1_000, value))))
     const first = await before.records.read(thing, 'temperature', { order: 'desc', limit: 4 })
@@ -140,7 +133,7 @@ export function durability({ test, capabilities }: Suite): void {
     assert.deepEqual(rest, [5, 4, 3, 2, 1, 0])
   })
 
-  test('close() while appending loses nothing that resolved, and leaves nothing half', async stage => {
+  testStage('close() during appends loses none that resolved, and leaves no partial write', async stage => {
     const size = 20
     const before = await stage.open()
     const acknowledged: number[] = []
@@ -160,7 +153,7 @@ export function durability({ test, capabilities }: Suite): void {
     for (const [round, found] of counts) assert.equal(found, size, `write ${round} is half`)
   })
 
-  test('open() refuses what a newer version has written', async stage => {
+  testStage('open() refuses a store in a newer format', async stage => {
     const before = await stage.open()
     await before.records.append(write([received(1)]))
     await before.close()
@@ -171,7 +164,7 @@ export function durability({ test, capabilities }: Suite): void {
 
   if (capabilities.shared) return
 
-  test('open() refuses a place that another store holds, which goes on unharmed', async stage => {
+  testStage('open() refuses a place that another store has open, and does no harm', async stage => {
     const holder = await stage.open()
     await holder.records.append(write([received(1)]))
     await assert.rejects(stage.open())

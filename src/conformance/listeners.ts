@@ -20,8 +20,7 @@ import {
 const valueIn = ({ records: [record] }: Commit) => record?.value
 
 export function listeners({ test }: Suite): void {
-  test('onCommit() delivers a commit as it was appended, before the append resolves', async stage => {
-    const { records } = await stage.open()
+  test('onCommit() delivers a commit as it was appended, before the append resolves', async ({ records }) => {
     const delivered = listen(records)
     const geo = { lat: 1, long: 2 }
     const batch = write([measured(2_000, 'b', { geo }), received('a')])
@@ -49,8 +48,7 @@ export function listeners({ test }: Suite): void {
     assert.equal(delivered[1]?.broadcast, false)
   })
 
-  test('onCommit() delivers commits in commit order', async stage => {
-    const { records } = await stage.open()
+  test('onCommit() delivers commits in commit order', async ({ records }) => {
     const delivered = listen(records)
     const resolved: number[] = []
     const appends = count(200).map(async value => {
@@ -71,8 +69,7 @@ export function listeners({ test }: Suite): void {
     assert.equal(resolved.length, 200)
   })
 
-  test('onCommit() calls every listener until it is stopped', async stage => {
-    const { records } = await stage.open()
+  test('onCommit() calls every listener until it is stopped', async ({ records }) => {
     const delivered: string[] = []
     const stop = records.onCommit(() => delivered.push('first'))
     records.onCommit(() => delivered.push('second'))
@@ -84,19 +81,17 @@ export function listeners({ test }: Suite): void {
     assert.deepEqual(delivered.toSorted(), ['first', 'second', 'second'])
   })
 
-  test('onCommit() has the records of a stored commit readable when it is called', async stage => {
-    const { records } = await stage.open()
+  test('onCommit() calls its listener when the records of the commit can be read', async ({ records }) => {
     const reads: Promise<readonly StoredRecord[]>[] = []
-    // A store that delivers too late fails the assertion below, not a rejection that nobody handles.
+    // A failed read then fails the assertion below, and is no unhandled rejection.
     records.onCommit(() => reads.push(readAll(records).catch(() => [])))
     await records.append(write([measured(1_000, 'a')]))
     assert.deepEqual(await Promise.all(reads), [[{ key: 'temperature', datetime: 1_000, value: '"a"' }]])
   })
 }
 
-export function removalDelivered({ test, capabilities }: Suite): void {
-  test('remove() of the newest record delivers what is latest then, before it resolves', async stage => {
-    const { records } = await stage.open()
+export function removalDelivered({ test, testStage, capabilities }: Suite): void {
+  test('remove() of the newest record delivers the next one before it resolves', async ({ records }) => {
     const geo = { lat: 1.5, long: 2.25 }
     await records.append(write([...tenSeconds, measured(8_500, 'before', { geo })]))
     const delivered = listen(records)
@@ -126,8 +121,7 @@ export function removalDelivered({ test, capabilities }: Suite): void {
     assert.deepEqual(numbers, ascending(new Set(numbers)))
   })
 
-  test('remove() of everything delivers that nothing is latest', async stage => {
-    const { records } = await stage.open()
+  test('remove() of everything delivers that there is no latest record', async ({ records }) => {
     await records.append(write([...tenSeconds, measured(1, 'other', { key: 'other' })]))
     const delivered = listen(records)
     await records.remove(thing, key, {})
@@ -139,8 +133,7 @@ export function removalDelivered({ test, capabilities }: Suite): void {
     assert.equal(delivered.length, 1)
   })
 
-  test('remove() delivers nothing where the newest record stays, or nothing is there', async stage => {
-    const { records } = await stage.open()
+  test('remove() delivers nothing if the newest record stays, or there is none', async ({ records }) => {
     await records.append(write(tenSeconds))
     const delivered = listen(records)
     await records.remove(thing, key, { to: 9_000 })
@@ -152,8 +145,7 @@ export function removalDelivered({ test, capabilities }: Suite): void {
     assert.deepEqual(await valuesOf(records), [9])
   })
 
-  test('remove() delivers nothing of a magic resource, whose state stays', async stage => {
-    const { records } = await stage.open()
+  test('remove() delivers nothing for a magic resource, and keeps its state', async ({ records }) => {
     await records.append(write([received(1, { key: stateful })], { states: [state(1)] }))
     const delivered = listen(records)
     assert.equal(await records.remove(thing, stateful, {}), 1)
@@ -161,8 +153,7 @@ export function removalDelivered({ test, capabilities }: Suite): void {
     assert.deepEqual(await latestNow(records), [[thing, stateful, 1]])
   })
 
-  test('removeThing() delivers nothing', async stage => {
-    const { records } = await stage.open()
+  test('removeThing() delivers nothing', async ({ records }) => {
     await records.append(write([received(1), received(2, { key: 'other' })], { states: [state(1)] }))
     const delivered = listen(records)
     await records.removeThing(thing)
@@ -171,8 +162,7 @@ export function removalDelivered({ test, capabilities }: Suite): void {
     assert.equal(await records.state(thing, stateful), undefined)
   })
 
-  test('remove() delivers what is latest at its place among the commits', async stage => {
-    const { records } = await stage.open()
+  test('remove() delivers the record that is the latest at its write number', async ({ records }) => {
     const delivered = listen(records)
     const others: Promise<unknown>[] = []
     for (const round of count(40)) {
@@ -192,8 +182,7 @@ export function removalDelivered({ test, capabilities }: Suite): void {
     assert.deepEqual(numbers, ascending(new Set(numbers)))
   })
 
-  test('remove() that is called twice together delivers what is latest in the end', async stage => {
-    const { records } = await stage.open()
+  test('remove() called several times at once delivers the final latest record', async ({ records }) => {
     await records.append(write(tenSeconds))
     const delivered = listen(records)
     const ranges = [{ from: 9_000 }, { from: 5_000 }, { to: 3_000 }, { from: 8_000 }]
@@ -207,7 +196,7 @@ export function removalDelivered({ test, capabilities }: Suite): void {
 
   if (!capabilities.durable) return
 
-  test('open() does not give the number of a delivered removal again', async stage => {
+  testStage('open() does not reuse the write number of a delivered removal', async stage => {
     const before = await stage.open()
     const delivered = listen(before.records)
     before.records.logWhen(() => true)
@@ -222,7 +211,7 @@ export function removalDelivered({ test, capabilities }: Suite): void {
   })
 }
 
-/** What a listener holds for the latest value of the usual resource, as JSON text. */
+/** The latest value (JSON text) of `temperature`, as a listener works it out from the commits. */
 function follow(delivered: readonly Commit[]): string | undefined {
   let latest: { readonly datetime: number; readonly value: string } | undefined
   for (const { thingId, records, latest: states } of delivered) {

@@ -7,12 +7,12 @@ import type { Stage, Suite } from './stage.ts'
 import { listen, numbersOf, plain, put, readWholeLog, state, stateful } from './views.ts'
 import { count, key, measured, otherThing, readAll, received, thing, valuesOf, write } from './writes.ts'
 
-/** What nodes hear of one another, of a store that several processes have open at once. */
-export function nodes({ test, capabilities }: Suite): void {
+/** What a node learns of the other nodes of a store that is `shared`. */
+export function nodes({ testStage, capabilities }: Suite): void {
   if (!capabilities.shared) return
+  const test = testOfTwo(testStage, twoNodes)
 
-  test('onCommit() delivers what another node commits, in commit order and as that node delivers it', async stage => {
-    const [one, other] = [await stage.open(), await stage.open()]
+  test('onCommit() delivers the commits of another node unchanged and in order', async ([one, other]) => {
     const [deliveredOne, deliveredOther] = [listen(one.records), commitsOf(other)]
     for (const value of count(20)) {
       await one.records.append(write([received(value)], { states: [state(value)] }))
@@ -25,8 +25,7 @@ export function nodes({ test, capabilities }: Suite): void {
     assert.deepEqual(await deliveredOther.first(23), elsewhere)
   })
 
-  test('onCommit() delivers what is appended on two nodes in one order, which is that of reading', async stage => {
-    const stores = [await stage.open(), await stage.open()] as const
+  test('onCommit() delivers the commits of two nodes in the order of their records', async stores => {
     const delivered = stores.map(commitsOf)
     const appends = count(200).map(value =>
       stores[value % 2 ? 1 : 0].records.append(write([received(value)])),
@@ -45,8 +44,7 @@ export function nodes({ test, capabilities }: Suite): void {
     assert.equal(marked(first).length + marked(second).length, 200)
   })
 
-  test('onCommit() has what another node has committed readable when it is called', async stage => {
-    const [one, other] = [await stage.open(), await stage.open()]
+  test('onCommit() is called when the records of another node can be read', async ([one, other]) => {
     const reads: Promise<number>[] = []
     other.records.onCommit(() => {
       reads.push(
@@ -66,8 +64,7 @@ export function nodes({ test, capabilities }: Suite): void {
     )
   })
 
-  test('append() knows a write id, a stored record and the resource limit of another node', async stage => {
-    const [one, other] = [await stage.open(), await stage.open()]
+  test('append() heeds write ids, records and resources from another node', async ([one, other]) => {
     const rejected = [{ index: 1, field: 'key', reason: 'invalid_key' as const, message: 'no' }]
     const record = measured(1_000, 1)
     await one.records.append(write([record], { id: 'a', answer: { rejected } }))
@@ -82,8 +79,7 @@ export function nodes({ test, capabilities }: Suite): void {
     await assert.rejects(other.records.append(second), { reason: 'too_many_resources' })
   })
 
-  test('append() of one write id on two nodes at once keeps one write', async stage => {
-    const stores = [await stage.open(), await stage.open()] as const
+  test('append() of one write id on two nodes at once keeps one write', async stores => {
     const ids = count(50).map(String)
     const appends = ids.flatMap(id =>
       stores.map(({ records }, node) => records.append(write([received(`${id} ${node}`)], { id }))),
@@ -93,8 +89,7 @@ export function nodes({ test, capabilities }: Suite): void {
     assert.equal((await readAll(stores[0].records)).length, ids.length)
   })
 
-  test('readLog() gives on each node what was committed on all', async stage => {
-    const stores = [await stage.open(), await stage.open()] as const
+  test('readLog() gives each node the commits of all nodes', async stores => {
     for (const value of count(20)) await stores[value % 2 ? 1 : 0].records.append(write([received(value)]))
     const [log, logOfOther] = [await readWholeLog(stores[0].records), await readWholeLog(stores[1].records)]
     assert.deepEqual(valuesIn(log), count(20))
@@ -102,8 +97,7 @@ export function nodes({ test, capabilities }: Suite): void {
     assert.ok(log.every(commit => commit.isElsewhere === undefined))
   })
 
-  test('onDocuments() delivers names that another node has put or removed, in commit order, and no own', async stage => {
-    const [one, other] = [await stage.open(), await stage.open()]
+  test('onDocuments() delivers only changes of another node, in commit order', async ([one, other]) => {
     const delivered = documentsSeenBy(other)
     const deliveredOne = documentsSeenBy(one)
     const name = 'd/"\n\u{1f600}'
@@ -119,8 +113,7 @@ export function nodes({ test, capabilities }: Suite): void {
     assert.equal((await delivered.first(5)).length, 5)
   })
 
-  test('onDocuments() has what it names readable, and delivers it before the commit it was put with', async stage => {
-    const [one, other] = [await stage.open(), await stage.open()]
+  test('onDocuments() is called when the documents can be read, before onCommit()', async ([one, other]) => {
     const events: string[] = []
     const reads: Promise<unknown>[] = []
     other.nodes.onDocuments(() => {
@@ -135,8 +128,7 @@ export function nodes({ test, capabilities }: Suite): void {
     assert.deepEqual(await Promise.all(reads), [{ is: 1 }])
   })
 
-  test('onRefused() delivers what another node has added, and nothing of its own', async stage => {
-    const [one, other] = [await stage.open(), await stage.open()]
+  test('onRefused() delivers only refused writes that another node added', async ([one, other]) => {
     const delivered = gather<[string, RefusedWrite]>(listener =>
       other.nodes.onRefused((...entry) => listener(entry)),
     )
@@ -164,12 +156,12 @@ function documentsSeenBy({ nodes }: Store): Gathered<readonly string[] | undefin
   return gather(listener => nodes.onDocuments(listener))
 }
 
-/** Who is there and who does what, of a store that several processes have open at once. */
-export function leading({ test, capabilities }: Suite): void {
+/** Which nodes of a store that is `shared` are alive, and which of them leads a task. */
+export function leading({ testStage, capabilities }: Suite): void {
   if (!capabilities.shared) return
 
-  test('alive() has every node that is open, each with a name of its own', async stage => {
-    const [one, other] = [await stage.open(), await stage.open()]
+  testStage('alive() has every open node, each with a name of its own', async stage => {
+    const [one, other] = await twoNodes(stage)
     assert.notEqual(one.nodes.self, other.nodes.self)
     const both = new Set([one.nodes.self, other.nodes.self])
     assert.deepEqual(await one.nodes.alive(), both)
@@ -180,7 +172,7 @@ export function leading({ test, capabilities }: Suite): void {
     assert.equal(both.has(again.nodes.self), false)
   })
 
-  test('lead() has one node at a time do a task, and hands it on when that gives it up or closes', async stage => {
+  testStage('lead() gives a task to one node at a time until that node gives up or closes', async stage => {
     const stores = [await stage.open(), await stage.open(), await stage.open()]
     const terms: Store[] = []
     const changes = new Map<number, () => void>()
@@ -207,8 +199,8 @@ export function leading({ test, capabilities }: Suite): void {
     assert.equal(working, 0)
   })
 
-  test('append() in the name of a task is refused once another node leads it', async stage => {
-    const [one, other] = [await stage.open(), await stage.open()]
+  testStage('append() with the lock of a task is refused once another node leads it', async stage => {
+    const [one, other] = await twoNodes(stage)
     const lead = (store: Store) =>
       new Promise<[Lock, () => Promise<void>]>(resolve => {
         const giveUp = store.nodes.lead('task', async (stop, lock) => {
@@ -229,18 +221,19 @@ export function leading({ test, capabilities }: Suite): void {
 
 const name = 'client/\u{1f600} a "b"\n'
 
-/** Who may act in whose name: on one process, and of a store that is shared also between two. */
-export function locks({ test, capabilities }: Suite): void {
-  const settings = [{ where: '', open: one }]
-  if (capabilities.shared) settings.push({ where: ' on another node', open: two })
+/** Locks that change hands within one store, and between two nodes if the store is `shared`. */
+export function locks({ test: testOne, testStage, capabilities }: Suite): void {
+  const settings = [{ where: '', open: oneStore }]
+  if (capabilities.shared) settings.push({ where: ' by another node', open: twoNodes })
   for (const { where, open } of settings) {
-    test(`append() in the name of a lock that was taken meanwhile${where} keeps nothing`, async stage => {
-      const [before, after] = await open(stage)
+    const test = testOfTwo(testStage, open)
+
+    test(`append() with a lock that was taken over${where} keeps nothing`, async ([before, after]) => {
       const lost = await before.locks.take(name)
       await before.records.append(write([received(1)], { lock: lost }))
       const delivered = listen(before.records)
       const taking = after.locks.take(name)
-      // Where it is the same process, this is called while the other one is being committed.
+      // Within one store, the append is called while the take is being committed.
       if (before !== after) await taking
       const refused = before.records.append(
         write([received(2)], {
@@ -262,8 +255,7 @@ export function locks({ test, capabilities }: Suite): void {
       assert.equal(await before.records.answerOf(thing, 'a', Date.now()), undefined)
     })
 
-    test(`put() in the name of a lock that was taken meanwhile${where} puts and removes nothing`, async stage => {
-      const [before, after] = await open(stage)
+    test(`put() with a lock that was taken over${where} changes nothing`, async ([before, after]) => {
       const lost = await before.locks.take(name)
       await before.documents.put({ kept: { is: 1 }, other: { is: 1 } }, 'keep', lost)
       const taking = after.locks.take(name)
@@ -278,8 +270,7 @@ export function locks({ test, capabilities }: Suite): void {
       assert.equal(await after.documents.get('more'), undefined)
     })
 
-    test(`removals in the name of a lock that was taken meanwhile${where} remove nothing`, async stage => {
-      const [before, after] = await open(stage)
+    test(`removals with a lock that was taken over${where} remove nothing`, async ([before, after]) => {
       before.records.logWhen(() => true)
       await before.records.append(write(count(3).map(value => measured(value, value))))
       const lost = await before.locks.take(name)
@@ -293,8 +284,7 @@ export function locks({ test, capabilities }: Suite): void {
       assert.deepEqual(await readWholeLog(before.records), log)
     })
 
-    test(`release() ends a lock behind what it covers${where ? ', of which another node hears' : ''}`, async stage => {
-      const [before, after] = await open(stage)
+    test(`release() ends a lock after earlier calls, before a take()${where}`, async ([before, after]) => {
       const lock = await before.locks.take(name)
       const covered = [
         before.records.append(write([received(1)], { lock })),
@@ -307,8 +297,7 @@ export function locks({ test, capabilities }: Suite): void {
       assert.equal((await after.locks.take(name)).before, undefined)
     })
 
-    test(`take() reports who has lost the lock${where}, and what it had done can be read`, async stage => {
-      const [before, after] = await open(stage)
+    test(`take()${where} reports the lost lock, and earlier puts can be read`, async ([before, after]) => {
       const lost = gather<Lock>(listener => before.locks.onLost(listener))
       const first = await before.locks.take(name)
       const other = await before.locks.take('client/other')
@@ -324,8 +313,7 @@ export function locks({ test, capabilities }: Suite): void {
       await before.records.append(write([received(1)], { lock: other }))
     })
 
-    test(`takeFrom() takes a lock from its owner or nobody, and from nobody else${where}`, async stage => {
-      const [before, after] = await open(stage)
+    test(`takeFrom()${where} takes a lock only if it is free or as expected`, async ([before, after]) => {
       const first = await before.locks.take(name)
       assert.equal(await after.locks.takeFrom(name, undefined), undefined)
       assert.equal(await after.locks.takeFrom(name, 'another'), undefined)
@@ -342,15 +330,13 @@ export function locks({ test, capabilities }: Suite): void {
     })
   }
 
-  test('append() in the name of a lock that nobody has taken is refused', async stage => {
-    const store = await stage.open()
+  testOne('append() with a lock that nobody has taken is refused', async store => {
     const lock = { name, owner: 'nobody' }
     await assert.rejects(store.records.append(write([received(1)], { lock })), LockLost)
     assert.deepEqual(await valuesOf(store.records), [])
   })
 
-  test('take() of hundreds of names, again and again, leaves each with the one that took it last', async stage => {
-    const store = await stage.open()
+  testOne('take() of hundreds of names twice leaves each lock to its last taker', async store => {
     const names = count(300).map(number => `client/${number}`)
     const takes = await Promise.all([...names, ...names].map(each => store.locks.take(each)))
     const appends = takes.map(lock => store.records.append(write([received(lock.name)], { lock })))
@@ -362,11 +348,18 @@ export function locks({ test, capabilities }: Suite): void {
   })
 }
 
-async function one(stage: Stage): Promise<readonly [Store, Store]> {
+type TwoStores = readonly [Store, Store]
+
+function testOfTwo(testStage: Suite['testStage'], open: (stage: Stage) => Promise<TwoStores>) {
+  return (name: string, body: (stores: TwoStores) => Promise<void>) =>
+    testStage(name, async stage => await body(await open(stage)))
+}
+
+async function oneStore(stage: Stage): Promise<TwoStores> {
   const store = await stage.open()
   return [store, store]
 }
 
-async function two(stage: Stage): Promise<readonly [Store, Store]> {
+async function twoNodes(stage: Stage): Promise<TwoStores> {
   return [await stage.open(), await stage.open()]
 }

@@ -16,48 +16,30 @@ import {
   write,
 } from './writes.ts'
 
-/** Datetimes at which a number's text or bytes get longer, where an order that is not numeric shows. */
+/** Datetimes around powers of 10 and 2: there the text or the bytes of a number get longer, and a wrong order shows. */
 const datetimes = [
-  0,
-  1,
-  9,
-  10,
-  99,
-  100,
-  255,
-  256,
-  65_535,
-  65_536,
-  999_999_999_999,
-  1_000_000_000_000,
-  2 ** 31 - 1,
-  2 ** 31,
-  2 ** 32 - 1,
-  2 ** 32,
-  2 ** 40,
+  ...[0, 1, 2, 12].flatMap(exponent => [10 ** exponent - 1, 10 ** exponent]),
+  ...[8, 16, 31, 32, 40].flatMap(exponent => [2 ** exponent - 1, 2 ** exponent]),
   measuredAt,
   Date.UTC(9999, 11, 31, 23, 59, 59, 999),
 ].sort((a, b) => a - b)
 
 export function order({ test }: Suite): void {
-  test('append() orders records by datetime, whatever order their writes come in', async stage => {
-    const { records } = await stage.open()
+  test('append() orders records by datetime, whatever the order of their writes', async ({ records }) => {
     for (const value of [5, 1, 9, 3, 7, 0, 8, 2, 6, 4])
       await records.append(write([measured(value * 1_000, value)]))
     assert.deepEqual(await valuesOf(records), count(10))
     assert.deepEqual(await valuesOf(records, { order: 'desc' }), count(10).reverse())
   })
 
-  test('append() orders the records of one write by datetime, whatever order they stand in', async stage => {
-    const { records } = await stage.open()
+  test('append() orders the records of one write by datetime, whatever their places', async ({ records }) => {
     await records.append(write([5, 1, 9, 3].map(value => measured(value * 1_000, value))))
     await records.append(write([8, 2, 6, 4, 7].map(value => measured(value * 1_000, value))))
     assert.deepEqual(await valuesOf(records), [1, 2, 3, 4, 5, 6, 7, 8, 9])
     assert.deepEqual(await valuesOf(records, { order: 'desc' }), [9, 8, 7, 6, 5, 4, 3, 2, 1])
   })
 
-  test('append() orders datetimes as numbers, from 1970 to 9999', async stage => {
-    const { records } = await stage.open()
+  test('append() orders datetimes as numbers, from 1970 to 9999', async ({ records }) => {
     const shuffled = datetimes.map((_, index) => datetimes[(index * 7) % datetimes.length] ?? 0)
     await appendEach(
       records,
@@ -66,8 +48,7 @@ export function order({ test }: Suite): void {
     assert.deepEqual(await valuesOf(records), datetimes)
   })
 
-  test('append() orders records of one datetime by write number, then by place', async stage => {
-    const { records } = await stage.open()
+  test('append() orders records of one datetime by write number, then by place', async ({ records }) => {
     await records.append(write([measured(1_000, 'first, 0'), measured(1_000, 'first, 1')]))
     await records.append(write([measured(1_000, 'second, 0')]))
     await records.append(
@@ -78,14 +59,12 @@ export function order({ test }: Suite): void {
     assert.deepEqual(await valuesOf(records, { order: 'desc' }), expected.toReversed())
   })
 
-  test('append() keeps the places of a write as numbers, from 0 to 9,999', async stage => {
-    const { records } = await stage.open()
+  test('append() orders the places of a write as numbers, from 0 to 9,999', async ({ records }) => {
     await records.append(write(count(10_000).map(value => received(value))))
     assert.deepEqual(await valuesOf(records), count(10_000))
   })
 
-  test('append() keeps write numbers as numbers: 600 writes of one datetime are in their order', async stage => {
-    const { records } = await stage.open()
+  test('append() orders write numbers as numbers, in 600 writes of one datetime', async ({ records }) => {
     await appendEach(
       records,
       count(600).map(value => received(value)),
@@ -94,16 +73,14 @@ export function order({ test }: Suite): void {
     assert.deepEqual(await valuesOf(records, { order: 'desc' }), count(600).reverse())
   })
 
-  test('append() commits what one caller appends in the order of the calls', async stage => {
-    const { records } = await stage.open()
+  test('append() commits the writes of one caller in the order of the calls', async ({ records }) => {
     const receipts = await Promise.all(count(100).map(value => records.append(write([received(value)]))))
     const numbers = receipts.map(({ writeNumber }) => writeNumber)
     assert.deepEqual(numbers, ascending(new Set(numbers)))
     assert.ok(numbers.every(number => Number.isInteger(number) && number > 0))
   })
 
-  test('append() gives records with and without a datetime of their own one time line', async stage => {
-    const { records } = await stage.open()
+  test('append() orders records with and without a datetime in one time line', async ({ records }) => {
     const delivered = listen(records)
     await records.append(write([received('b')]))
     const receivedAt = delivered[0]?.receivedAt ?? 0
@@ -117,10 +94,8 @@ export function order({ test }: Suite): void {
 const tenSeconds = 10_000
 const tenYears = 10 * 365.25 * 86_400_000
 
-/** The store gives receipt times, in the order of the writes. */
-export function receiptTimes({ test, capabilities }: Suite): void {
-  test('append() gives a record without a datetime one receipt time, wherever it is seen', async stage => {
-    const { records } = await stage.open()
+export function receiptTimes({ test, testStage, capabilities }: Suite): void {
+  test('append() gives listeners, reads and the log the same receipt time', async ({ records }) => {
     records.logWhen(() => true)
     const delivered = listen(records)
     const begin = Date.now()
@@ -139,8 +114,7 @@ export function receiptTimes({ test, capabilities }: Suite): void {
     assert.deepEqual(await readWholeLog(records), delivered)
   })
 
-  test('append() gives receipt times that do not go back, and the clock does not either', async stage => {
-    const { records, clock } = await stage.open()
+  test('append() and the clock never give an earlier time than before', async ({ records, clock }) => {
     const delivered = listen(records)
     const before = clock.now()
     for (const value of count(20)) {
@@ -152,7 +126,7 @@ export function receiptTimes({ test, capabilities }: Suite): void {
   })
 
   if (capabilities.durable) {
-    test('open() goes on from the newest receipt time', async stage => {
+    testStage('open() continues from the newest receipt time', async stage => {
       const before = await stage.open()
       const delivered = listen(before.records)
       await before.records.append(write([received(1)]))
@@ -170,7 +144,7 @@ export function receiptTimes({ test, capabilities }: Suite): void {
     ['10 s', tenSeconds],
     ['10 years', tenYears],
   ] as const) {
-    test(`append() gives receipt times by one clock where those of two nodes are ${text} apart`, async stage => {
+    testStage(`append() uses one clock for receipt times if two nodes are ${text} apart`, async stage => {
       const [one, other] = [await stage.open(), await stage.open()]
       const delivered = listen(one.records)
       const began = Date.now()
@@ -192,7 +166,7 @@ export function receiptTimes({ test, capabilities }: Suite): void {
   }
 }
 
-/** Runs a task with a wall clock of this process that is ahead by so many milliseconds. */
+/** Runs a task while `Date.now` of this process is ahead. @param ahead milliseconds */
 async function withClock<T>(ahead: number, task: () => Promise<T>): Promise<T> {
   const { now } = Date
   Date.now = () => now() + ahead
@@ -203,10 +177,8 @@ async function withClock<T>(ahead: number, task: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What waits for everything that was called, or committed elsewhere, before it. */
-export function inOrder({ test, capabilities }: Suite): void {
-  test('catchUp() resolves when listeners were notified of what was appended before it', async stage => {
-    const { records } = await stage.open()
+export function inOrder({ test, testStage, capabilities }: Suite): void {
+  test('catchUp() resolves when listeners have all commits from before the call', async ({ records }) => {
     assert.equal(await records.catchUp(), 0)
     const delivered = listen(records)
     for (const round of count(20)) {
@@ -220,8 +192,7 @@ export function inOrder({ test, capabilities }: Suite): void {
     }
   })
 
-  test('getInOrder() reads a document behind what was called before it, and in front of what was after', async stage => {
-    const { records, documents } = await stage.open()
+  test('getInOrder() reads documents between earlier and later calls', async ({ records, documents }) => {
     const seen = count(30).map(round => {
       const calls = [
         () => records.append(write([received(round)], { documents: { mark: { round } } })),
@@ -245,7 +216,7 @@ export function inOrder({ test, capabilities }: Suite): void {
 
   if (!capabilities.shared) return
 
-  test('catchUp() resolves when listeners were notified of what another node has committed before it', async stage => {
+  testStage('catchUp() resolves when listeners have the earlier commits of another node', async stage => {
     const [one, other] = [await stage.open(), await stage.open()]
     const delivered = listen(other.records)
     for (const round of count(20)) {
@@ -258,8 +229,8 @@ export function inOrder({ test, capabilities }: Suite): void {
 
 const passing = (value: unknown) => write([received(value)], { store: false })
 
-/** Which numbers are given again after a restart: positions of streams, sessions and magic resources are such numbers. */
-export function writeNumbers({ test, capabilities }: Suite): void {
+/** Streams, sessions and magic resources keep write numbers as their positions: a reused number would let them skip a write. */
+export function writeNumbers({ testStage, capabilities }: Suite): void {
   if (!capabilities.durable) return
 
   const kept: readonly (readonly [name: string, write: Append])[] = [
@@ -269,8 +240,8 @@ export function writeNumbers({ test, capabilities }: Suite): void {
     ['nothing but a write id', write([received('passing')], { store: false, id: 'a' })],
   ]
   for (const [name, append] of kept) {
-    test(`open() gives no write number again after a commit of ${name}`, async stage => {
-      await givesNoneAgain(stage, async ({ records }) => {
+    testStage(`open() reuses no write number after a commit of ${name}`, async stage => {
+      await reusesNone(stage, async ({ records }) => {
         await records.append(write([measured(1_000, 1)]))
         await records.append(passing(0))
         await records.append(append)
@@ -278,8 +249,8 @@ export function writeNumbers({ test, capabilities }: Suite): void {
     })
   }
 
-  test('open() gives no write number again after a removal that was delivered', async stage => {
-    await givesNoneAgain(stage, async ({ records }) => {
+  testStage('open() reuses no write number after a removal that was delivered', async stage => {
+    await reusesNone(stage, async ({ records }) => {
       await records.append(write([measured(1_000, 1)]))
       await records.append(passing(0))
       assert.equal(await records.remove(thing, key, {}), 1)
@@ -300,8 +271,8 @@ export function writeNumbers({ test, capabilities }: Suite): void {
       ],
     ]
   for (const [name, put] of puts) {
-    test(`${name}() lets documents name the numbers of writes that were not kept: none is given again`, async stage => {
-      await givesNoneAgain(stage, async store => {
+    testStage(`${name}() of documents protects the numbers of unkept writes from reuse`, async stage => {
+      await reusesNone(stage, async store => {
         await store.records.append(write([received('kept')]))
         const numbers: number[] = []
         for (const value of count(5)) numbers.push((await store.records.append(passing(value))).writeNumber)
@@ -311,8 +282,8 @@ export function writeNumbers({ test, capabilities }: Suite): void {
   }
 }
 
-/** Compares the newest number that was delivered before the store is opened again with the first after it. */
-async function givesNoneAgain(stage: Stage, writeSome: (store: Store) => Promise<void>): Promise<void> {
+/** Asserts that the first write number after a reopen is greater than every delivered one. */
+async function reusesNone(stage: Stage, writeSome: (store: Store) => Promise<void>): Promise<void> {
   const store = await stage.open()
   const delivered = listen(store.records)
   await writeSome(store)

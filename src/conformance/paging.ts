@@ -13,18 +13,17 @@ import {
   write,
 } from './writes.ts'
 
-/** Values 0..39 at ten datetimes, four writes to each: pages end amid records of one datetime. */
+/** Values 0..39 at ten datetimes, four records each: some pages end between records of one datetime. */
 const present = count(40).map(value => measured(10_000 + Math.floor(value / 4) * 1_000, value))
 
 export function paging({ test }: Suite): void {
-  test('read() ends a page early when its values are large, and goes on from there', async stage => {
-    const { records } = await stage.open()
+  test('read() ends a page early if its values are large, and continues there', async ({ records }) => {
     const large = count(40).map(value => measured(value, 'x'.repeat(60_000) + value))
     for (const record of large) await records.append(write([record]))
     const sizes: number[] = []
     for await (const page of pages(records, { order: 'asc', limit: 1_000 })) {
       sizes.push(page.length)
-      // So that a store whose cursors lead nowhere fails here instead of hanging.
+      // A store whose cursors make no progress then fails instead of hanging.
       if (sizes.length > large.length) break
     }
     const read = sizes.reduce((sum, size) => sum + size, 0)
@@ -36,8 +35,7 @@ export function paging({ test }: Suite): void {
   for (const order of ['asc', 'desc'] as const) {
     const inOrder = (values: readonly number[]) => (order === 'asc' ? values : values.toReversed())
 
-    test(`read() goes on where the page before ended, for every limit (${order})`, async stage => {
-      const { records } = await stage.open()
+    test(`read() continues where a page ended, for every limit (${order})`, async ({ records }) => {
       await appendEach(records, present)
       for (const limit of [1, 2, 3, 4, 5, 7, 39, 40, 41]) {
         const read: number[] = []
@@ -48,8 +46,7 @@ export function paging({ test }: Suite): void {
       }
     })
 
-    test(`read() neither skips nor repeats when records are appended between pages (${order})`, async stage => {
-      const { records } = await stage.open()
+    test(`read() neither skips nor repeats with appends between pages (${order})`, async ({ records }) => {
       await appendEach(records, present)
       const read: unknown[] = []
       let round = 0
@@ -57,7 +54,7 @@ export function paging({ test }: Suite): void {
         read.push(...page.map(({ value }) => JSON.parse(value)))
         if (++round > 10) continue
         const here = page.at(-1)?.datetime ?? 0
-        // Behind the cursor, at its very datetime, ahead of it, and beyond all that is there.
+        // Before the cursor, at its datetime, after it, and beyond all records.
         const around = [here - 1_000, here - 1, here, here, here + 1, here + 1_000, 1, 1_000_000 + round]
         await records.append(write(around.map((datetime, place) => measured(datetime, `${round} ${place}`))))
       }
@@ -68,8 +65,7 @@ export function paging({ test }: Suite): void {
       assert.equal(new Set(read).size, read.length, 'a record was given twice')
     })
 
-    test(`read() neither skips nor repeats while others append (${order})`, async stage => {
-      const { records } = await stage.open()
+    test(`read() neither skips nor repeats while others append (${order})`, async ({ records }) => {
       await appendEach(records, present)
       let isReading = true
       const appending = (async () => {
@@ -97,8 +93,7 @@ export function paging({ test }: Suite): void {
       assert.deepEqual(numbers, inOrder(count(40)))
     })
 
-    test(`read() goes on when the record it ended at was removed (${order})`, async stage => {
-      const { records } = await stage.open()
+    test(`read() continues after a page whose last record was removed (${order})`, async ({ records }) => {
       await appendEach(records, present)
       const query = { order, limit: 6 }
       const first = await records.read(thing, key, query)
@@ -109,8 +104,7 @@ export function paging({ test }: Suite): void {
     })
   }
 
-  test('read() refuses a cursor that it never gave out', async stage => {
-    const { records } = await stage.open()
+  test('read() refuses a cursor that it never gave out', async ({ records }) => {
     await records.append(write([measured(1_000, 1), measured(1_000, 1, { key: 'emptied' })]))
     await records.remove(thing, 'emptied', {})
     for (const cursor of ['', 'x', '%', 'AAAA', '\u{1f600}', 'a'.repeat(5_000)]) {
@@ -123,7 +117,7 @@ export function paging({ test }: Suite): void {
   })
 }
 
-/** Bounds over records at 1,000, 2,000 (twice), 3,000 and 4,000 ms, and what must lie in them. */
+/** Values of records at 1,000, 2,000 (twice), 3,000 and 4,000 ms; then ranges, and the values in them. */
 const stored = ['1', '2a', '2b', '3', '4']
 const cases: readonly (readonly [description: string, range: Where, values: readonly string[]])[] = [
   ['no bounds take all', {}, stored],
@@ -145,8 +139,7 @@ const cases: readonly (readonly [description: string, range: Where, values: read
 
 export function bounds({ test }: Suite): void {
   for (const order of ['asc', 'desc'] as const) {
-    test(`read() keeps exactly to its bounds (${order})`, async stage => {
-      const { records } = await stage.open()
+    test(`read() keeps exactly to its bounds (${order})`, async ({ records }) => {
       await records.append(write(stored.map(value => measured(Number.parseInt(value, 10) * 1_000, value))))
       for (const [description, range, values] of cases) {
         const expected = order === 'asc' ? values : values.toReversed()
@@ -154,8 +147,7 @@ export function bounds({ test }: Suite): void {
       }
     })
 
-    test(`read() keeps to its bounds on every page (${order})`, async stage => {
-      const { records } = await stage.open()
+    test(`read() keeps to its bounds on every page (${order})`, async ({ records }) => {
       await records.append(write([1, 2, 3, 4, 5, 6].map(value => measured(value * 1_000, value))))
       const query = { from: 2_000, to: 6_000, order, limit: 2 }
       const first = await records.read(thing, key, query)
@@ -166,8 +158,7 @@ export function bounds({ test }: Suite): void {
     })
   }
 
-  test('read() distinguishes an empty range from a key that holds nothing', async stage => {
-    const { records } = await stage.open()
+  test('read() distinguishes an empty range from an unknown key', async ({ records }) => {
     await records.append(write([measured(1_000, 1)]))
     const query = { from: 2_000, order: 'asc', limit: 1 } as const
     assert.deepEqual(await records.read(thing, key, query), { records: [] })
@@ -175,8 +166,7 @@ export function bounds({ test }: Suite): void {
     assert.equal(await records.read(otherThing, key, query), undefined)
   })
 
-  test('read() gives at most limit records, and next only if there are more', async stage => {
-    const { records } = await stage.open()
+  test('read() gives at most limit records, and next only if there are more', async ({ records }) => {
     await records.append(write([1, 2, 3].map(value => measured(value * 1_000, value))))
     for (const order of ['asc', 'desc'] as const) {
       for (const limit of [1, 2, 3, 4, 1_000]) {

@@ -17,9 +17,8 @@ import {
   write,
 } from './writes.ts'
 
-export function removal({ test, capabilities }: Suite): void {
-  test('remove() takes the records of a range, from inclusive, to exclusive, and says how many', async stage => {
-    const { records } = await stage.open()
+export function removal({ test, testStage, capabilities }: Suite): void {
+  test('remove() removes a range, its end exclusive, and returns the number', async ({ records }) => {
     await appendEach(records, tenSeconds)
     assert.equal(await records.remove(thing, key, { from: 3_000, to: 5_000 }), 2)
     assert.deepEqual(await valuesOf(records), [0, 1, 2, 5, 6, 7, 8, 9])
@@ -31,8 +30,7 @@ export function removal({ test, capabilities }: Suite): void {
     assert.deepEqual(await valuesOf(records), [1, 2, 5, 6, 7])
   })
 
-  test('remove() of everything leaves a key under which nothing is stored', async stage => {
-    const { records } = await stage.open()
+  test('remove() of everything leaves a known key without records', async ({ records }) => {
     await records.append(write([...tenSeconds, measured(1_000, 'kept', { key: 'other' })]))
     assert.equal(await records.remove(thing, key, {}), 10)
     assert.deepEqual(await records.resources(thing), ['other'])
@@ -43,8 +41,7 @@ export function removal({ test, capabilities }: Suite): void {
     assert.deepEqual(await valuesOf(records), ['new'])
   })
 
-  test('remove() of every record by ranges leaves a key under which nothing is stored', async stage => {
-    const { records } = await stage.open()
+  test('remove() of everything in two ranges leaves a known key without records', async ({ records }) => {
     await records.append(write(tenSeconds))
     assert.equal(await records.remove(thing, key, { from: 5_000 }), 5)
     assert.equal(await records.remove(thing, key, { to: 5_000 }), 5)
@@ -52,16 +49,14 @@ export function removal({ test, capabilities }: Suite): void {
     assert.deepEqual(await records.read(thing, key, { order: 'desc', limit: 1 }), { records: [] })
   })
 
-  test('remove() finds nothing under a key or of a thing that does not exist', async stage => {
-    const { records } = await stage.open()
+  test('remove() removes nothing under an unknown key or of an unknown thing', async ({ records }) => {
     assert.equal(await records.remove(thing, key, {}), 0)
     await records.append(write(tenSeconds))
     assert.equal(await records.remove(thing, 'other', {}), 0)
     assert.equal(await records.remove(otherThing, key, {}), 0)
   })
 
-  test('remove() takes what was stored before the call and leaves what is appended while it runs', async stage => {
-    const { records } = await stage.open()
+  test('remove() removes earlier records, and none that are appended while it runs', async ({ records }) => {
     const old = count(2_000).map(value => measured(value, value))
     await records.append(write(old))
     const removing = records.remove(thing, key, {})
@@ -75,8 +70,7 @@ export function removal({ test, capabilities }: Suite): void {
     assert.deepEqual(await records.resources(thing), [key])
   })
 
-  test('remove() leaves no append behind that comes while it empties the resource', async stage => {
-    const { records } = await stage.open()
+  test('remove() loses no record that is appended while it empties the resource', async ({ records }) => {
     for (const round of count(30)) {
       await records.append(write([measured(round, `old ${round}`)]))
       const removing = records.remove(thing, key, {})
@@ -87,15 +81,13 @@ export function removal({ test, capabilities }: Suite): void {
     }
   })
 
-  test('remove() counts no record twice when it is called twice together', async stage => {
-    const { records } = await stage.open()
+  test('remove() that is called twice at once counts each record once', async ({ records }) => {
     await records.append(write(tenSeconds))
     const removed = await Promise.all([records.remove(thing, key, {}), records.remove(thing, key, {})])
     assert.equal(removed[0] + removed[1], 10)
   })
 
-  test('remove() of the newest record makes the one before it the latest', async stage => {
-    const { records } = await stage.open()
+  test('remove() of the newest record makes the one before it the latest', async ({ records }) => {
     await records.append(write(tenSeconds))
     await records.remove(thing, key, { from: 9_000 })
     assert.deepEqual(await valuesOf(records, { order: 'desc', limit: 1 }), [8])
@@ -105,7 +97,7 @@ export function removal({ test, capabilities }: Suite): void {
 
   if (!capabilities.durable) return
 
-  test('remove() holds when the store is reopened', async stage => {
+  testStage('remove() still holds when the store is reopened', async stage => {
     const before = await stage.open()
     await before.records.append(write([...tenSeconds, measured(1, 1, { key: 'emptied' })]))
     await before.records.remove(thing, key, { from: 2_000 })
@@ -117,8 +109,7 @@ export function removal({ test, capabilities }: Suite): void {
 }
 
 export function removalOfOld({ test, capabilities }: Suite): void {
-  test('removeOld() takes what was measured before a datetime, and says how many', async stage => {
-    const { records } = await stage.open()
+  test('removeOld() removes records from before a datetime, and returns the number', async ({ records }) => {
     await appendEach(records, tenSeconds)
     assert.equal(await removeAllOld(records, 3_000), 3)
     assert.equal(await removeAllOld(records, 3_000), 0)
@@ -127,8 +118,7 @@ export function removalOfOld({ test, capabilities }: Suite): void {
     assert.equal(await removeAllOld(records, 3_001), 1)
   })
 
-  test('removeOld() leaves the newest record of a resource, the last one of its datetime', async stage => {
-    const { records } = await stage.open()
+  test('removeOld() leaves the newest record of a resource, the last of tied ones', async ({ records }) => {
     await records.append(
       write([...tenSeconds, measured(9_000, 'of the same datetime'), measured(9_000, 'last')]),
     )
@@ -138,8 +128,7 @@ export function removalOfOld({ test, capabilities }: Suite): void {
     assert.deepEqual(await records.resources(thing), [key])
   })
 
-  test('removeOld() delivers nothing, and logs nothing', async stage => {
-    const { records } = await stage.open()
+  test('removeOld() delivers nothing, and logs nothing', async ({ records }) => {
     const { writeNumber } = await records.append(write(tenSeconds))
     records.logWhen(() => true)
     const delivered = listen(records)
@@ -150,8 +139,7 @@ export function removalOfOld({ test, capabilities }: Suite): void {
     assert.deepEqual((await records.readLog(part)).map(plain), delivered)
   })
 
-  test('removeOld() of a magic resource takes its history, not its state', async stage => {
-    const { records } = await stage.open()
+  test('removeOld() of a magic resource removes its history, not its state', async ({ records }) => {
     const history = count(3).map(value => measured(value, value, { key: stateful }))
     await records.append(write(history, { states: [state('kept')] }))
     assert.equal(await removeAllOld(records, 1_000, stateful), 2)
@@ -159,8 +147,7 @@ export function removalOfOld({ test, capabilities }: Suite): void {
     assert.equal((await records.state(thing, stateful))?.value, '"kept"')
   })
 
-  test('removeOld() finds nothing under a key or of a thing that does not exist', async stage => {
-    const { records } = await stage.open()
+  test('removeOld() removes nothing under an unknown key or of an unknown thing', async ({ records }) => {
     assert.equal(await removeAllOld(records, 1_000), 0)
     await records.append(write([...tenSeconds, measured(0, 'other', { key: 'other' })]))
     await records.append(write(tenSeconds, { thingId: otherThing }))
@@ -169,8 +156,7 @@ export function removalOfOld({ test, capabilities }: Suite): void {
     assert.equal((await readAll(records, { thingId: otherThing })).length, 10)
   })
 
-  test('removeOld() piece by piece takes all of many records while others are appended and removed', async stage => {
-    const { records } = await stage.open()
+  test('removeOld() works in pieces while others are appended and removed', async ({ records }) => {
     const many = count(3_000).map(value => measured(value, value))
     await records.append(write(many))
     const removing = removeAllOld(records, 10_000)
@@ -180,7 +166,7 @@ export function removalOfOld({ test, capabilities }: Suite): void {
       records.remove(thing, key, { from: 2_500, to: 3_000 }),
       ...newer,
     ])
-    // What was the newest then may have been left.
+    // A record that was the newest during the removal may be left.
     const left = await removeAllOld(records, 10_000)
     assert.equal(removed + also + left, many.length)
     assert.deepEqual(
@@ -189,8 +175,7 @@ export function removalOfOld({ test, capabilities }: Suite): void {
     )
   })
 
-  test('removeOld() leaves one record of a resource from whose end others are removed meanwhile', async stage => {
-    const { records } = await stage.open()
+  test('removeOld() beside remove() leaves the record that is delivered as latest', async ({ records }) => {
     for (const round of count(40)) {
       await records.append(write(count(100).map(value => measured(value, `${round} ${value}`))))
       const delivered = listen(records)
@@ -198,7 +183,7 @@ export function removalOfOld({ test, capabilities }: Suite): void {
       for (let turns = 0; turns < round; turns++) await setImmediate()
       await Promise.all([removing, removeAllOld(records, 1_000)])
       const left = await valuesOf(records)
-      // Had the end gone last, nothing would be left.
+      // If remove() ends last, nothing is left.
       assert.ok(left.length <= 1, `${left.length} records are left`)
       const latest = delivered.at(-1)?.latest[0]?.record?.value
       assert.equal(latest, left[0] === undefined ? undefined : JSON.stringify(left[0]))
@@ -206,20 +191,18 @@ export function removalOfOld({ test, capabilities }: Suite): void {
     }
   })
 
-  test('append() stores a record again that removeOld() took, also of a large crowd', async stage => {
-    const { records } = await stage.open()
+  test('append() stores each of 600 tied records again after removeOld()', async ({ records }) => {
     const crowd = count(600).map(value => measured(1_000, value))
     await records.append(write([...crowd, measured(2_000, 'newer')]))
     assert.equal(await removeAllOld(records, 2_000), 600)
-    // So many that what is stored of that datetime is a crowd again.
+    // As many as a driver may store in another form than a few records of one datetime.
     const others = count(300).map(value => measured(1_000, `other ${value}`))
     await records.append(write(others))
     await records.append(write([...crowd, measured(2_000, 'newer')]))
     assert.equal((await readAll(records)).length, 901)
   })
 
-  test('append() knows the record again that removeOld() left of a large crowd', async stage => {
-    const { records } = await stage.open()
+  test('append() recognises the record that removeOld() left of 600 tied ones', async ({ records }) => {
     const crowd = count(600).map(value => measured(1_000, value))
     await records.append(write(crowd))
     assert.equal(await removeAllOld(records, 2_000), 599)
@@ -230,8 +213,7 @@ export function removalOfOld({ test, capabilities }: Suite): void {
     assert.deepEqual(await valuesOf(records), [599, ...count(599)])
   })
 
-  test('read() goes on from a cursor whose record removeOld() took', async stage => {
-    const { records } = await stage.open()
+  test('read() continues from a cursor whose record removeOld() removed', async ({ records }) => {
     await records.append(write(tenSeconds))
     const ascending = await records.read(thing, key, { order: 'asc', limit: 2 })
     const descending = await records.read(thing, key, { order: 'desc', limit: 7 })
@@ -243,8 +225,7 @@ export function removalOfOld({ test, capabilities }: Suite): void {
     assert.deepEqual(await records.read(thing, key, older), { records: [] })
   })
 
-  test('things() lists every thing that holds records, in pages', async stage => {
-    const { records } = await stage.open()
+  test('things() lists every thing that holds records, in pages', async ({ records }) => {
     assert.deepEqual(await records.things({ limit: 10 }), [])
     const ids = ['a', 'aa', 'a-', 'b', 'a0', 'A'].toSorted()
     for (const thingId of ids) {
@@ -258,8 +239,7 @@ export function removalOfOld({ test, capabilities }: Suite): void {
 
   if (!capabilities.durable) return
 
-  test('size() is what the store takes, more of it when it holds more', async stage => {
-    const store = await stage.open()
+  test('size() grows when the store has more records', async store => {
     const before = await store.size()
     const large = 'x'.repeat(10_000)
     for (const round of count(10)) {

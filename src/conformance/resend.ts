@@ -19,9 +19,8 @@ import {
 } from './writes.ts'
 
 /** Contract §4, resend (a) and (b). */
-export function resend({ test, capabilities }: Suite): void {
-  test('append() stores a record with a datetime once, however often it is sent', async stage => {
-    const { records } = await stage.open()
+export function resend({ test, testStage, capabilities }: Suite): void {
+  test('append() stores a record with a datetime once, however often it is sent', async ({ records }) => {
     const batch = write([measured(2_000, 'b'), measured(1_000, 'a'), measured(3_000, 'c')])
     await records.append(batch)
     await records.append(batch)
@@ -29,14 +28,12 @@ export function resend({ test, capabilities }: Suite): void {
     assert.deepEqual(await valuesOf(records), ['a', 'b', 'c'])
   })
 
-  test('append() stores a record once that stands twice in a write', async stage => {
-    const { records } = await stage.open()
+  test('append() stores a record once if a write has it twice', async ({ records }) => {
     await records.append(write([measured(1_000, 'a'), measured(1_000, 'b'), measured(1_000, 'a')]))
     assert.deepEqual(await valuesOf(records), ['a', 'b'])
   })
 
-  test('append() leaves a resent record in its first place', async stage => {
-    const { records } = await stage.open()
+  test('append() leaves a resent record in its first place', async ({ records }) => {
     await records.append(write([measured(1_000, 'first')]))
     await records.append(write([measured(1_000, 'second')]))
     await records.append(write([measured(1_000, 'first')]))
@@ -44,8 +41,7 @@ export function resend({ test, capabilities }: Suite): void {
     assert.deepEqual(await valuesOf(records, { order: 'desc', limit: 1 }), ['second'])
   })
 
-  test('append() takes a resend out of what listeners get, and nothing else', async stage => {
-    const { records } = await stage.open()
+  test('append() delivers a write without its resends', async ({ records }) => {
     const delivered: unknown[] = []
     records.onCommit((commit: Commit) =>
       delivered.push(...commit.records.map(({ value }) => JSON.parse(value))),
@@ -56,8 +52,7 @@ export function resend({ test, capabilities }: Suite): void {
     assert.deepEqual(delivered, ['a', 'b'])
   })
 
-  test('append() keeps records of one datetime that differ in value', async stage => {
-    const { records } = await stage.open()
+  test('append() keeps records of one datetime that differ in value', async ({ records }) => {
     const values = [
       1,
       '1',
@@ -79,8 +74,7 @@ export function resend({ test, capabilities }: Suite): void {
     assert.deepEqual(await valuesOf(records), values)
   })
 
-  test('append() compares objects without regard to the order of their members, at every depth', async stage => {
-    const { records } = await stage.open()
+  test('append() compares objects whatever the order of their members, at any depth', async ({ records }) => {
     await records.append(write([measured(1_000, { a: 1, b: { c: [{ d: 2, e: 3 }], f: 4 } })]))
     await records.append(write([measured(1_000, { b: { f: 4, c: [{ e: 3, d: 2 }] }, a: 1 })]))
     await records.append(write([measured(1_000, [1, 2])]))
@@ -89,8 +83,7 @@ export function resend({ test, capabilities }: Suite): void {
     assert.deepEqual(stored, ['{"a":1,"b":{"c":[{"d":2,"e":3}],"f":4}}', '[1,2]', '[2,1]'])
   })
 
-  test('append() keeps records of one datetime that differ in geo', async stage => {
-    const { records } = await stage.open()
+  test('append() keeps records of one datetime that differ in geo', async ({ records }) => {
     const positions = [
       { lat: 1, long: 2 },
       { lat: 2, long: 1 },
@@ -105,8 +98,7 @@ export function resend({ test, capabilities }: Suite): void {
     )
   })
 
-  test('append() knows a resend only in its own resource and at its own datetime', async stage => {
-    const { records } = await stage.open()
+  test('append() recognises a resend only in its own resource and at its datetime', async ({ records }) => {
     const elsewhere = [measured(1_000, 'a', { key: 'other' }), measured(1_001, 'a'), measured(999, 'a')]
     await records.append(write([measured(1_000, 'a'), ...elsewhere]))
     await records.append(write([measured(1_000, 'a')], { thingId: 'other' }))
@@ -115,15 +107,13 @@ export function resend({ test, capabilities }: Suite): void {
     assert.equal((await readAll(records, { thingId: 'other' })).length, 1)
   })
 
-  test('append() stores a record without a datetime each time it is sent', async stage => {
-    const { records } = await stage.open()
+  test('append() stores a record without a datetime each time it is sent', async ({ records }) => {
     await records.append(write([received('a'), received('a')]))
     await records.append(write([received('a')]))
     assert.deepEqual(await valuesOf(records), ['a', 'a', 'a'])
   })
 
-  test('append() takes a record with a datetime for a resend of one stored with that receipt time', async stage => {
-    const { records } = await stage.open()
+  test('append() takes a record dated at a receipt time as a resend of that record', async ({ records }) => {
     await records.append(write([received('a')]))
     const [first] = await readAll(records)
     await records.append(write([measured(first?.datetime ?? 0, 'a')]))
@@ -132,8 +122,7 @@ export function resend({ test, capabilities }: Suite): void {
     assert.deepEqual(await valuesOf(records), ['a', 'a'])
   })
 
-  test('append() knows each of 600 different records of one datetime again', async stage => {
-    const { records } = await stage.open()
+  test('append() recognises resends of 600 different records of one datetime', async ({ records }) => {
     const crowd = count(600).map(value => measured(1_000, value))
     await records.append(write([measured(2_000, 'newer')]))
     await records.append(write(crowd.slice(0, 400)))
@@ -143,8 +132,7 @@ export function resend({ test, capabilities }: Suite): void {
     assert.deepEqual(await valuesOf(records), [...count(600), 'newer'])
   })
 
-  test('append() stores of thousands of records those that are new, in front of what is behind them', async stage => {
-    const { records } = await stage.open()
+  test('append() stores only the new ones of thousands of records, in call order', async ({ records }) => {
     const delivered: number[] = []
     records.onCommit(commit => delivered.push(commit.records.length))
     const all = count(6_000).map(place => measured(1_000 + place, place))
@@ -156,8 +144,7 @@ export function resend({ test, capabilities }: Suite): void {
     assert.deepEqual(await valuesOf(records), [first, second, 'behind', ...others])
   })
 
-  test('append() stores a record again once it was removed, also of a large crowd', async stage => {
-    const { records } = await stage.open()
+  test('append() stores each of 600 tied records again after remove()', async ({ records }) => {
     const crowd = count(600).map(value => measured(1_000, value))
     await records.append(write([...crowd, measured(2_000, 'newer')]))
     assert.equal(await records.remove(thing, key, { to: 2_000 }), 600)
@@ -168,8 +155,7 @@ export function resend({ test, capabilities }: Suite): void {
     assert.deepEqual(await valuesOf(records), ['newer'])
   })
 
-  test('append() is quiet about nothing that was delivered before without being stored', async stage => {
-    const { records } = await stage.open()
+  test('append() delivers a record again that was delivered before but not stored', async ({ records }) => {
     await records.append(write([measured(1_000, 'a')], { store: false }))
     const delivered: unknown[] = []
     records.onCommit(commit => delivered.push(...commit.records.map(({ value }) => value)))
@@ -180,7 +166,7 @@ export function resend({ test, capabilities }: Suite): void {
 
   if (!capabilities.durable) return
 
-  test('append() knows a resend of what was stored before the store was reopened', async stage => {
+  testStage('append() recognises resends from before the store was reopened', async stage => {
     const batch = [measured(1_000, 'a'), measured(1_000, 'b'), measured(5_000, 'c'), received('d')]
     const crowd = count(600).map(value => measured(3_000, value))
     const before = await stage.open()
@@ -201,9 +187,8 @@ const answer: WriteAnswer = {
 }
 
 /** Contract §4, resend (c). */
-export function writeIds({ test, capabilities }: Suite): void {
-  test('append() gives a repeated write id the first answer, and has no effect', async stage => {
-    const { records } = await stage.open()
+export function writeIds({ test, testStage, capabilities }: Suite): void {
+  test('append() of a repeated write id gives the first answer, and has no effect', async ({ records }) => {
     const delivered = listen(records)
     const first = await records.append(write([received('first')], { id: 'a', answer }))
     const repeat = await records.append(write([received('another body')], { id: 'a' }))
@@ -213,8 +198,7 @@ export function writeIds({ test, capabilities }: Suite): void {
     assert.deepEqual(numbersOf(delivered), [first.writeNumber])
   })
 
-  test('append() takes copies that are in flight together once', async stage => {
-    const { records } = await stage.open()
+  test('append() stores copies that are in flight together once', async ({ records }) => {
     const copies = count(20).map(value => records.append(write([received(value)], { id: 'a', answer })))
     const receipts = await Promise.all(copies)
     assert.equal(receipts.filter(({ writeNumber }) => writeNumber > 0).length, 1)
@@ -222,8 +206,7 @@ export function writeIds({ test, capabilities }: Suite): void {
     assert.deepEqual(await valuesOf(records), [0])
   })
 
-  test('append() distinguishes write ids to the letter, and those of each thing', async stage => {
-    const { records } = await stage.open()
+  test('append() distinguishes similar write ids, and those of different things', async ({ records }) => {
     const ids = ['a', 'A', 'a ', ' a', 'aa', 'a/b', 'a\\b', '"', '~'.repeat(64), '0', '00', '__proto__']
     for (const id of ids) {
       const { writeNumber } = await records.append(write([received(id)], { id }))
@@ -231,7 +214,7 @@ export function writeIds({ test, capabilities }: Suite): void {
     }
     const elsewhere = write([received('elsewhere')], { id: 'a', thingId: otherThing })
     assert.notEqual((await records.append(elsewhere)).writeNumber, 0)
-    // A join of thing and id without a separator would take these two for one.
+    // A store that joins thing and id without a separator would confuse these two.
     await records.append(write([received(1)], { thingId: `${otherThing}x`, id: 'y' }))
     assert.notEqual(
       (await records.append(write([received(2)], { thingId: otherThing, id: 'xy' }))).writeNumber,
@@ -240,16 +223,14 @@ export function writeIds({ test, capabilities }: Suite): void {
     assert.deepEqual(await valuesOf(records), ids)
   })
 
-  test('append() remembers the write id of a write that was not to be stored', async stage => {
-    const { records } = await stage.open()
+  test('append() remembers the write id of a write with store false', async ({ records }) => {
     await records.append(write([received(1)], { id: 'a', store: false, answer }))
     const repeat = await records.append(write([received(2)], { id: 'a' }))
     assert.deepEqual(repeat, { writeNumber: 0, answer })
     assert.equal(await records.read(thing, 'temperature', { order: 'asc', limit: 1 }), undefined)
   })
 
-  test('append() remembers the last 1,000 write ids of a thing', async stage => {
-    const { records } = await stage.open()
+  test('append() remembers the last 1,000 write ids of a thing', async ({ records }) => {
     const take = (id: number) => records.append(write([received(id)], { id: `id ${id}` }))
     await records.append(write([received(0)], { id: 'id 0', thingId: otherThing }))
     await Promise.all(count(1_000).map(take))
@@ -266,8 +247,7 @@ export function writeIds({ test, capabilities }: Suite): void {
     assert.equal((await valuesOf(records)).length, 1_002)
   })
 
-  test('answerOf() gives the answer of a write id for 24 hours of receipt time, and of no other id', async stage => {
-    const { records } = await stage.open()
+  test('answerOf() gives the answer of a known write id for 24 hours', async ({ records }) => {
     await records.append(write([received(1)], { id: 'a', answer }))
     await records.append(write([received(1)], { id: 'b', answer, store: false }))
     assert.deepEqual(await records.answerOf(thing, 'a', Date.now()), answer)
@@ -277,8 +257,7 @@ export function writeIds({ test, capabilities }: Suite): void {
     assert.equal(await records.answerOf(otherThing, 'a', Date.now()), undefined)
   })
 
-  test('answerOf() waits for a write in flight', async stage => {
-    const { records } = await stage.open()
+  test('answerOf() waits for a write in flight', async ({ records }) => {
     const append = records.append(write([received(1)], { id: 'a', answer }))
     assert.deepEqual(await records.answerOf(thing, 'a', Date.now()), answer)
     await append
@@ -286,7 +265,7 @@ export function writeIds({ test, capabilities }: Suite): void {
 
   if (!capabilities.durable) return
 
-  test('append() remembers write ids when the store is reopened', async stage => {
+  testStage('append() remembers write ids when the store is reopened', async stage => {
     const before = await stage.open()
     await before.records.append(write([received(1)], { id: 'a', answer }))
     await before.records.append(write([received(1)], { id: 'b', answer, store: false }))
@@ -300,9 +279,9 @@ export function writeIds({ test, capabilities }: Suite): void {
   })
 }
 
-/** What a driver does with a write that is no longer waited for; `openStore` hides the driver, so here it is bare. */
-export function tickets({ test }: Suite): void {
-  test('append() of a driver drops a write whose ticket has expired', async stage => {
+/** Writes whose tickets have expired; `openStore` would hide what the driver does with them. */
+export function tickets({ testStage }: Suite): void {
+  testStage('append() of a driver drops a write whose ticket has expired', async stage => {
     const { records } = await stage.openDriver()
     const delivered = listen(records)
     const before = appendTo(records, write([received('before')]), waitedFor())
@@ -322,7 +301,7 @@ export function tickets({ test }: Suite): void {
     assert.notEqual(again.writeNumber, 0)
   })
 
-  test('append() of a driver delivers and logs a commit whose ticket has expired meanwhile like any other', async stage => {
+  testStage('append() of a driver delivers and logs a commit whose ticket expires meanwhile', async stage => {
     const { records } = await stage.openDriver()
     const delivered = listen(records)
     const tried = await expireMeanwhile(records)
@@ -331,7 +310,7 @@ export function tickets({ test }: Suite): void {
       kept.some(({ isLate }) => isLate),
       'no ticket expired before its write was committed',
     )
-    // Behind everything that was begun.
+    // Every write that was begun has then been delivered.
     await records.catchUp()
     const deliveries = delivered.map(({ records, broadcast }) => [records[0]?.value, broadcast])
     assert.deepEqual(
@@ -349,13 +328,13 @@ export function tickets({ test }: Suite): void {
 interface Tried {
   readonly value: number
   readonly broadcast: boolean
-  /** Whether its ticket had expired when it was settled. */
+  /** Whether the ticket had expired when it was settled. */
   readonly isLate: boolean
-  /** undefined: it was dropped. */
+  /** undefined if the write was dropped. */
   readonly receipt: Receipt | undefined
 }
 
-/** Appends one record each, whose tickets expire at some moment between the call and the commit, or later. */
+/** Appends 40 writes, whose tickets expire at different moments between the call and the commit, or later. */
 async function expireMeanwhile(records: DriverRecords): Promise<Tried[]> {
   const tried: Tried[] = []
   for (const value of count(40)) {
@@ -363,7 +342,7 @@ async function expireMeanwhile(records: DriverRecords): Promise<Tried[]> {
     const expire = () => {
       ticket.expired = true
     }
-    // A store that asks this has begun with the write.
+    // The store calls this function when it has begun to commit the write.
     records.logWhen(() => {
       if (value % 2 === 0) expire()
       return true

@@ -4,7 +4,7 @@ import type { Suite } from './stage.ts'
 import { listen } from './views.ts'
 import { count, key, otherThing, received, thing, valuesOf, write } from './writes.ts'
 
-/** A write of one record under each key, to a thing that may have so many resources. */
+/** A write of one record under each key. */
 function limited(maximumResources: number, keys: readonly string[], more: Partial<Append> = {}): Append {
   const records = keys.map((name, value) => received(value, { key: name }))
   return write(records, { maximumResources, ...more })
@@ -18,9 +18,8 @@ async function resourcesOf(records: RecordStore): Promise<string> {
   return (await records.resources(thing)).join(' ')
 }
 
-export function resourceLimit({ test, capabilities }: Suite): void {
-  test('append() refuses as a whole a write that makes too many resources', async stage => {
-    const { records, documents } = await stage.open()
+export function resourceLimit({ test, testStage, capabilities }: Suite): void {
+  test('append() refuses all of a write that makes too many resources', async ({ records, documents }) => {
     const delivered = listen(records)
     await records.append(limited(3, ['a', 'b']))
     const tooMany = limited(3, ['a', 'c', 'd'], { id: 'w1', documents: { mark: { is: 'put' } } })
@@ -34,8 +33,7 @@ export function resourceLimit({ test, capabilities }: Suite): void {
     assert.equal(delivered.length, 2)
   })
 
-  test('append() takes writes to the resources that there are, however many that is', async stage => {
-    const { records } = await stage.open()
+  test('append() accepts writes to existing resources, even beyond the limit', async ({ records }) => {
     await records.append(limited(3, ['a', 'b', 'c']))
     for (const maximum of [3, 2, 0]) await records.append(limited(maximum, ['c', 'a']))
     await isRefused(records.append(limited(2, ['d'])))
@@ -49,16 +47,14 @@ export function resourceLimit({ test, capabilities }: Suite): void {
     assert.equal((await valuesOf(records, { key: 'a' })).length, 6)
   })
 
-  test('append() counts a key once, magic ones too, and each thing for itself', async stage => {
-    const { records } = await stage.open()
+  test('append() counts each key of a thing once, magic keys too', async ({ records }) => {
     await records.append(limited(3, ['a', '$geo', 'a', '$settings.b', '$geo']))
     await isRefused(records.append(limited(3, ['b'])))
     await isRefused(records.append(limited(3, ['$settings.c'])))
     await records.append(limited(3, ['a', 'b', 'c'], { thingId: otherThing }))
   })
 
-  test('append() makes exactly as many resources as there may be of writes in flight together', async stage => {
-    const { records } = await stage.open()
+  test('append() makes exactly the permitted number of resources from many writes', async ({ records }) => {
     await records.append(limited(10, ['before']))
     const keys = count(30).map(number => `n${number}`)
     const outcomes = await Promise.allSettled(keys.map(name => records.append(limited(10, [name, 'before']))))
@@ -71,8 +67,7 @@ export function resourceLimit({ test, capabilities }: Suite): void {
     assert.equal((await valuesOf(records, { key: 'before' })).length, 10)
   })
 
-  test('append() gives a resource the place of one whose records are removed', async stage => {
-    const { records } = await stage.open()
+  test('append() can make a resource in the place of one whose records were removed', async ({ records }) => {
     await records.append(limited(2, ['a', 'b']))
     await isRefused(records.append(limited(2, ['c'])))
     await records.remove(thing, 'a', { to: 0 })
@@ -85,8 +80,7 @@ export function resourceLimit({ test, capabilities }: Suite): void {
     await isRefused(records.append(limited(2, ['f'])))
   })
 
-  test('append() refuses for its resources no write that keeps nothing or repeats an id', async stage => {
-    const { records } = await stage.open()
+  test('append() does not limit a write that keeps nothing or repeats an id', async ({ records }) => {
     const first = limited(1, [key], { id: 'w1', answer: { rejected: [] } })
     await records.append(first)
     await records.append(limited(1, ['a', 'b'], { store: false }))
@@ -95,8 +89,7 @@ export function resourceLimit({ test, capabilities }: Suite): void {
     assert.equal(await resourcesOf(records), key)
   })
 
-  test('append() without a maximum makes any number of resources, and they count', async stage => {
-    const { records } = await stage.open()
+  test('append() without a maximum makes any number of resources, and they count', async ({ records }) => {
     await records.append(limited(3, ['a']))
     await records.append(write(['b', 'c', 'd'].map(name => received(1, { key: name }))))
     await isRefused(records.append(limited(4, ['e'])))
@@ -104,7 +97,7 @@ export function resourceLimit({ test, capabilities }: Suite): void {
   })
 
   if (!capabilities.durable) return
-  test('append() counts the resources that were there when the store was opened', async stage => {
+  testStage('append() counts resources from before the store was reopened', async stage => {
     const before = await stage.open()
     await before.records.append(limited(3, ['a', 'b']))
     const { records } = await stage.reopen()

@@ -5,8 +5,7 @@ import { collect, listen, type Row, rowsOf, state, stateful } from './views.ts'
 import { count, key, measured, otherThing, received, thing, write } from './writes.ts'
 
 export function snapshots({ test, capabilities }: Suite): void {
-  test('snapshot() of an empty store holds nothing', async stage => {
-    const { records } = await stage.open()
+  test('snapshot() of an empty store holds nothing', async ({ records }) => {
     const snapshot = await records.snapshot()
     assert.equal(snapshot.writeNumber, 0)
     for (const query of [{}, { thingId: thing }, { key }, { thingId: thing, key }, { key: stateful }]) {
@@ -15,8 +14,7 @@ export function snapshots({ test, capabilities }: Suite): void {
     await snapshot.close()
   })
 
-  test('snapshot() sees what was appended before the call, and nothing that was after', async stage => {
-    const { records } = await stage.open()
+  test('snapshot() sees all that was appended before the call, and no more', async ({ records }) => {
     for (const round of count(20)) {
       const value = (part: string) => received(`${round} ${part}`)
       const before = count(5).map(() => records.append(write([value('before')])))
@@ -32,8 +30,7 @@ export function snapshots({ test, capabilities }: Suite): void {
     }
   })
 
-  test('snapshot() is exact at its write number, whatever is appended around it', async stage => {
-    const { records } = await stage.open()
+  test('snapshot() is exact at its write number, whatever is appended around it', async ({ records }) => {
     const delivered = listen(records)
     const views: (readonly [writeNumber: number, rows: Row[]])[] = []
     const working = count(300).map(async value => {
@@ -59,8 +56,7 @@ export function snapshots({ test, capabilities }: Suite): void {
     }
   })
 
-  test('snapshot() counts a write of which nothing was kept', async stage => {
-    const { records } = await stage.open()
+  test('snapshot() has the number of a write of which nothing was kept', async ({ records }) => {
     await records.append(write([received('kept')]))
     const { writeNumber } = await records.append(write([received('passing')], { store: false }))
     const snapshot = await records.snapshot()
@@ -69,8 +65,7 @@ export function snapshots({ test, capabilities }: Suite): void {
     await snapshot.close()
   })
 
-  test('snapshot() stays as it was, whatever is written and removed after it', async stage => {
-    const { records } = await stage.open()
+  test('snapshot() stays unchanged, whatever is written and removed after it', async ({ records }) => {
     const all = [received('a'), received('b', { key: 'other' }), measured(1_000, 'first', { key: 'third' })]
     await records.append(write(all, { states: [state('s')] }))
     await records.append(write([received('c')], { thingId: otherThing }))
@@ -91,13 +86,12 @@ export function snapshots({ test, capabilities }: Suite): void {
   })
 }
 
-/** More than two pages. */
+/** More than two pages of `latest`. */
 const manyRecords = count(1_500).map(number => received(number, { key: `key-${number}` }))
 const closed = { reason: 'store_unavailable' }
 
 export function snapshotLife({ test }: Suite): void {
-  test('close() of a snapshot ends what reads it, and nothing else', async stage => {
-    const { records } = await stage.open()
+  test('close() of a snapshot ends its own readers alone', async ({ records }) => {
     await records.append(write(manyRecords))
     const [snapshot, other] = await Promise.all([records.snapshot(), records.snapshot()])
     const reader = snapshot.latest({})[Symbol.asyncIterator]()
@@ -110,8 +104,7 @@ export function snapshotLife({ test }: Suite): void {
     await other.close()
   })
 
-  test('close() of a snapshot is not held up by a reader that left off', async stage => {
-    const { records } = await stage.open()
+  test('close() of a snapshot does not wait for a reader that stopped', async ({ records }) => {
     await records.append(write(manyRecords))
     const snapshot = await records.snapshot()
     for await (const page of snapshot.latest({})) {
@@ -123,8 +116,7 @@ export function snapshotLife({ test }: Suite): void {
     await snapshot.close()
   })
 
-  test('close() of the store is not held up by a snapshot, whose reader learns of it', async stage => {
-    const store = await stage.open()
+  test('close() of the store does not wait for a snapshot, whose readers then reject', async store => {
     await store.records.append(write(manyRecords))
     const [idle, read] = await Promise.all([store.records.snapshot(), store.records.snapshot()])
     const reader = read.latest({})[Symbol.asyncIterator]()
@@ -135,8 +127,7 @@ export function snapshotLife({ test }: Suite): void {
     await Promise.all([idle.close(), read.close()])
   })
 
-  test('close() of the store ends a snapshot that is being read', async stage => {
-    const store = await stage.open()
+  test('close() of the store ends a snapshot that is being read', async store => {
     await store.records.append(write(manyRecords))
     const taking = store.records.snapshot()
     const reading = taking.then(snapshot => collect(snapshot.latest({})))

@@ -1,35 +1,32 @@
 import type { Store, StoreCapabilities, StoreDriver } from '../store/contract.ts'
 import { openStore } from '../store/open-store.ts'
 
-/** A place where a store keeps its data: a directory, a server's key prefix. New and empty for each test. */
+/** A place where a store keeps its data, such as a directory or a key prefix on a server. */
 export interface StorePlace {
-  /** A driver on this place, not yet open; what is stored there is found by the next one (if `durable`). */
+  /** Makes a driver that is not open yet. If the store is `durable`, each driver finds the data of the one before. */
   driver(): StoreDriver
-  /** Removes the place; every driver on it is closed by then. */
+  /** Removes the place. Called when every driver on it is closed. */
   cleanUp(): Promise<void>
-  /**
-   * Marks what is stored, while no driver is open, as written in a format newer than the store knows. Needed of a
-   * store that is `durable`.
-   */
+  /** Marks the data as written in a newer format than the store knows. Required if the store is `durable`. */
   writeNewerFormat?(): Promise<void>
 }
 
 export type StoreFactory = () => Promise<StorePlace>
 
-/** Registers a test with whatever runs them. */
 export type RegisterTest = (name: string, body: () => Promise<void>) => void
 
-/** What the tests of one area are registered with. */
 export interface Suite {
   readonly capabilities: StoreCapabilities
-  /** Registers a test on a place of its own. */
-  test(name: string, body: (stage: Stage) => Promise<void>): void
+  /** Registers a test of one open store on a place of its own. */
+  test(name: string, body: (store: Store) => Promise<void>): void
+  /** Registers a test that opens its stores itself, on a place of its own. */
+  testStage(name: string, body: (stage: Stage) => Promise<void>): void
 }
 
-/** Far beyond what a commit may take: the suite judges what a store keeps, not how fast. */
+/** Milliseconds; far longer than a commit takes, because the suite does not judge speed. */
 const storeTimeout = 60_000
 
-/** The place of one test and the stores that are open on it. */
+/** The place of one test, with the stores that are open on it. Stores that the test leaves open are closed at its end. */
 export class Stage {
   readonly place: StorePlace
   readonly #open: Pick<Store, 'close'>[] = []
@@ -38,14 +35,13 @@ export class Stage {
     this.place = place
   }
 
-  /** Opens a store on the place; it is closed when the test ends, if the test has not closed it. */
   async open(): Promise<Store> {
     const store = await openStore(this.place.driver(), { storeTimeout })
     this.#open.push(store)
     return store
   }
 
-  /** Opens a driver on the place without what `openStore` puts before it; it is closed when the test ends. */
+  /** Opens a driver directly, without `openStore`. */
   async openDriver(): Promise<StoreDriver> {
     const driver = this.place.driver()
     await driver.open()
@@ -53,7 +49,7 @@ export class Stage {
     return driver
   }
 
-  /** Closes what is open, and opens a store again. */
+  /** Closes all stores, and opens a new one. */
   async reopen(): Promise<Store> {
     await this.#closeAll()
     return await this.open()

@@ -11,21 +11,20 @@ import type {
 } from '../store/contract.ts'
 import { measuredAt, write } from './writes.ts'
 
-/** Magic resources have the states; a store does not care which there are. */
+/** A key with a state: that of a magic resource. A store treats all such keys alike. */
 export const stateful = '$geo'
 
-/** A state whose value tells it from others. */
 export function state(value: unknown, more: Partial<StoredRecord> = {}): Latest {
   const record = { key: stateful, datetime: measuredAt, value: JSON.stringify(value), ...more }
   return { key: record.key, record }
 }
 
-/** A write that only puts states. */
+/** A write of states alone. */
 export function put(states: readonly Latest[], more: Partial<Append> = {}): Append {
   return write([], { states, ...more })
 }
 
-/** What a new snapshot holds, sorted, `[thing id, key, parsed value]` each. */
+/** The content of a new snapshot, sorted by thing and key. */
 export async function latestNow(records: RecordStore, query: LatestQuery = {}): Promise<Row[]> {
   const snapshot = await records.snapshot()
   try {
@@ -35,9 +34,9 @@ export async function latestNow(records: RecordStore, query: LatestQuery = {}): 
   }
 }
 
+/** The value is parsed. */
 export type Row = readonly [thingId: string, key: string, value: unknown]
 
-/** Everything that the pages hold, in their order. */
 export async function collect(pages: AsyncIterable<readonly LatestOfThing[]>): Promise<LatestOfThing[]> {
   const all: LatestOfThing[] = []
   for await (const page of pages) all.push(...page)
@@ -50,7 +49,7 @@ export function rowsOf(latest: readonly LatestOfThing[]): Row[] {
     .toSorted(([thing, key], [otherThing, other]) => (`${thing} ${key}` < `${otherThing} ${other}` ? -1 : 1))
 }
 
-/** The whole log, or all of it that is asked for, a few entries at a time. */
+/** Reads the log page by page: all of it, or the commits of the things for which `isOf` is true. */
 export async function readWholeLog(
   records: Pick<RecordStore, 'readLog'>,
   { order = 'asc', limit = 7, ...query }: Partial<Pick<LogQuery, 'order' | 'limit' | 'isOf'>> = {},
@@ -62,13 +61,13 @@ export async function readWholeLog(
     const last = page.at(-1)?.writeNumber
     if (last === undefined) return all
     const outside = page.filter(({ writeNumber: at }) => at <= bounds.after || at >= bounds.before)
-    assert.equal(outside.length, 0, 'a page of the log holds what is outside its bounds')
+    assert.equal(outside.length, 0, 'a page of the log has commits outside its bounds')
     all.push(...page.map(plain))
     bounds = order === 'asc' ? { ...bounds, after: last } : { ...bounds, before: last }
   }
 }
 
-/** Everything that listeners are delivered from now on. */
+/** The commits that are delivered from now on: the array grows. */
 export function listen(records: Pick<RecordStore, 'onCommit'>): Commit[] {
   const delivered: Commit[] = []
   records.onCommit(commit => delivered.push(plain(commit)))
@@ -79,9 +78,9 @@ export function numbersOf(commits: readonly Commit[]): number[] {
   return commits.map(({ writeNumber }) => writeNumber)
 }
 
-/** What a commit says, without how a store keeps it. */
+/** A copy of the commit without `outline`; a store may parse `records` and `latest` only when they are read. */
 export function plain(commit: Commit): Commit {
   const { thingId, writeNumber, receivedAt, records, latest, stored, broadcast, isElsewhere } = commit
-  const said = { thingId, writeNumber, receivedAt, records, latest, stored, broadcast }
-  return isElsewhere ? { ...said, isElsewhere } : said
+  const members = { thingId, writeNumber, receivedAt, records, latest, stored, broadcast }
+  return isElsewhere ? { ...members, isElsewhere } : members
 }

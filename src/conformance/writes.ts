@@ -12,7 +12,7 @@ import type {
   RefusedWrite,
 } from '../store/contract.ts'
 
-/** When the suite's records with a datetime of their own were measured, unless a test says otherwise. */
+/** The usual datetime of records that have one. */
 export const measuredAt = Date.UTC(2026, 10, 21, 9, 30)
 export const thing = 'abcdefghijklmnop'
 export const otherThing = 'qrstuvwxyz234567'
@@ -48,15 +48,15 @@ export function refusal(datetime: number): RefusedWrite {
   return { datetime, door: 'http', reason: 'invalid_json', message: 'the body must be JSON', excerpt: '{' }
 }
 
-/** Of a write that is waited for as long as any test takes. */
+/** The ticket state of a write whose caller waits longer than any test takes. */
 export function waitedFor(): Waiting {
   return { expired: false, deadline: performance.now() + 600_000 }
 }
 
-/** Of a write that nobody waits for any more. */
+/** The ticket state of a write whose caller has given up. */
 export const givenUp: Waiting = { expired: true, deadline: 0 }
 
-/** What comes of an append to a driver. */
+/** Appends to a driver, with a promise in place of the ticket. */
 export function appendTo(
   records: Pick<DriverRecords, 'append'>,
   append: Append,
@@ -65,7 +65,7 @@ export function appendTo(
   return promised(waiting, ticket => records.append(append, ticket))
 }
 
-/** What comes of a put to a driver. */
+/** Puts documents into a driver, with a promise in place of the ticket. */
 export function putTo(
   documents: Pick<DriverDocuments, 'put'>,
   put: DocumentPut,
@@ -74,7 +74,7 @@ export function putTo(
   return promised(waiting, ticket => documents.put(put, 'keep', ticket))
 }
 
-/** Appends one record per value, each in a write of its own, all at once. */
+/** Appends each record in a write of its own, all at once. */
 export async function appendEach(records: RecordStore, newRecords: readonly Sent[]): Promise<void> {
   await Promise.all(newRecords.map(record => records.append(write([record]))))
 }
@@ -86,7 +86,7 @@ export interface Where extends Partial<PageQuery> {
 
 const everything = 100_000
 
-/** All records of a resource, `temperature` of the usual thing in ascending order unless `where` says otherwise. */
+/** All records of a resource. Default: `temperature` of `thing`, ascending. */
 export async function readAll(
   records: Pick<RecordStore, 'read'>,
   where: Where = {},
@@ -96,19 +96,19 @@ export async function readAll(
   return page?.records ?? []
 }
 
-/** The values of those records, parsed. */
+/** The parsed values of these records. */
 export async function valuesOf(records: Pick<RecordStore, 'read'>, where: Where = {}): Promise<unknown[]> {
   return (await readAll(records, where)).map(({ value }) => JSON.parse(value))
 }
 
-/** Pages of a resource from the first to the last; `between` runs after each. */
+/** Pages of a resource from the first to the last. */
 export async function* pages(
-  records: RecordStore,
-  query: PageQuery,
+  records: Pick<RecordStore, 'read'>,
+  { thingId = thing, key: wanted = key, ...query }: Where & PageQuery,
 ): AsyncGenerator<readonly StoredRecord[], void, undefined> {
   let cursor: string | undefined
   do {
-    const page = await records.read(thing, key, cursor === undefined ? query : { ...query, cursor })
+    const page = await records.read(thingId, wanted, cursor === undefined ? query : { ...query, cursor })
     if (page === undefined) return
     yield page.records
     cursor = page.next
@@ -117,7 +117,7 @@ export async function* pages(
 
 const readsInARow = 100
 
-/** Calls `read` again and again while `working` is under way, and is done when both are. */
+/** Calls `read` again and again until `working` settles. @throws what either throws */
 export async function readDuring(working: Promise<unknown>, read: () => Promise<unknown>): Promise<void> {
   let isWorking = true
   const settled = working.finally(() => {
@@ -126,7 +126,7 @@ export async function readDuring(working: Promise<unknown>, read: () => Promise<
   try {
     for (let reads = 1; isWorking; reads++) {
       await read()
-      // Reads that never leave the microtasks would hold up a write that waits for anything else.
+      // Reads that resolve in microtasks alone would starve the writes.
       if (reads % readsInARow === 0) await setImmediate()
     }
   } finally {
@@ -144,15 +144,20 @@ export function ascending(numbers: Iterable<number>): number[] {
   return [...numbers].sort((a, b) => a - b)
 }
 
-/** Values 0..9, a second apart. */
+/** Records with the values 0..9, a second apart. */
 export const tenSeconds = count(10).map(value => measured(value * 1_000, value))
 
-/** What `removeOld` removes of a resource, piece by piece, to its end. */
-export async function removeAllOld(records: RecordStore, before: number, ofKey = key): Promise<number> {
+/** Calls `removeOld` until it has removed all old records of a resource. @returns how many it removed */
+export async function removeAllOld(
+  records: RecordStore,
+  before: number,
+  ofKey = key,
+  thingId = thing,
+): Promise<number> {
   let removed = 0
   let next: string | undefined
   do {
-    const piece = await records.removeOld(thing, ofKey, before, next)
+    const piece = await records.removeOld(thingId, ofKey, before, next)
     removed += piece.count
     next = piece.next
   } while (next !== undefined)
