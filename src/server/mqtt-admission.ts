@@ -3,12 +3,12 @@ import type { ConnectionLimit } from './connections/connection-limit.ts'
 import { type ProxyHeader, parseProxyHeader } from './connections/proxy-protocol.ts'
 import type { TrustedProxies } from './connections/trusted-proxies.ts'
 
-/** What a TCP connection of MQTT goes through before TLS and MQTT see it. */
+/** Admits TCP connections of MQTT, before TLS and MQTT read them: PROXY protocol header, then limits. */
 export class MqttAdmission {
   readonly #proxies: TrustedProxies
   readonly #limit: ConnectionLimit
   readonly #timeout: number
-  /** Clients behind trusted proxies, by the connection of the proxy: a socket of TLS has the addresses of the one below. */
+  /** Addresses of clients behind trusted proxies, by the endpoints of the connection, which its TLS socket has too. */
   readonly #clients = new Map<string, string>()
 
   /** @param timeout for the PROXY protocol header, milliseconds */
@@ -18,7 +18,7 @@ export class MqttAdmission {
     this.#timeout = timeout
   }
 
-  /** Takes the PROXY protocol header off what a trusted proxy forwards, and closes it where there is no room for it. */
+  /** Calls `next` for an admitted connection and closes any other. A trusted proxy must send a PROXY protocol header. */
   admit(socket: Socket, next: () => void): void {
     const peer = socket.remoteAddress ?? ''
     if (!this.#proxies.trusts(peer)) {
@@ -29,7 +29,7 @@ export class MqttAdmission {
       socket.destroy()
       return
     }
-    // Nobody else listens before `next`.
+    // Nothing else listens for errors before `next`.
     socket.on('error', () => {})
     readProxyHeader(socket, this.#timeout).then(
       client => this.#enter(socket, client ?? peer, next),
@@ -37,7 +37,7 @@ export class MqttAdmission {
     )
   }
 
-  /** Where the client of a connection that was let in is. */
+  /** The address of the client of an admitted connection; behind a trusted proxy, the one of its header. */
   addressOf(socket: Socket): string {
     return this.#clients.get(endpoints(socket)) ?? socket.remoteAddress ?? ''
   }
@@ -54,13 +54,13 @@ export class MqttAdmission {
   }
 }
 
-/** What no two connections that are open at one time have in common. */
+/** Unique among open connections. */
 function endpoints({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
   return [remoteAddress, remotePort, localAddress, localPort].join(' ')
 }
 
 /**
- * Reads the PROXY protocol header off a connection on which nothing was read yet; what follows it stays to be read.
+ * Reads the PROXY protocol header of a new connection, and leaves the bytes behind it unread.
  *
  * @param timeout milliseconds for the whole header
  * @returns the client's address; undefined if the header names none
@@ -76,7 +76,7 @@ export function readProxyHeader(socket: Socket, timeout: number): Promise<string
     }
     const fail = (error: Error) => {
       stop()
-      // Nothing else listens for an error that comes now.
+      // Nothing else listens for later errors.
       socket.on('error', () => {})
       socket.destroy()
       reject(error)

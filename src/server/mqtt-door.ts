@@ -41,13 +41,13 @@ export interface MqttServer {
   /** Such as `mqtts://127.0.0.1:8883`; undefined without a certificate. */
   readonly secureUrl: string | undefined
   isListening(): boolean
-  /** Takes a connection that came in another way, with the request that it began as. */
+  /** Serves a connection that another listener accepted, with the HTTP request that opened it. */
   handle(connection: Duplex, request: IncomingMessage): void
   /** Stops listening, finishes pending writes, and resolves when the last connection is closed. */
   close(): Promise<void>
 }
 
-// A buffer for each packet id: 65,536 objects for the life of the process, which every collection of garbage looks at.
+// The cache is a buffer for each of 65,536 packet ids, which every garbage collection would visit.
 mqttPacket.writeToStream.cacheNumbers = false
 
 interface MqttDoorParts {
@@ -58,9 +58,9 @@ interface MqttDoorParts {
 /**
  * Opens the MQTT door (contract §7) on a broker of its own.
  *
- * @param stopping aborted when the server begins to stop: from then on no client is let in
- * @param certificate what to serve TLS with, if it is to be served
- * @param parts `descriptors` of the process, for all of its doors; `observations` of the service, for its metrics
+ * @param stopping aborted when the server begins to stop: from then on clients are refused
+ * @param certificate absent: no TLS
+ * @param parts shared with the other door; default: the door's own
  * @throws Error with one line for the operator if it cannot listen
  */
 export async function openMqttServer(
@@ -74,7 +74,6 @@ export async function openMqttServer(
   const proxies = new TrustedProxies(options.trustedProxies)
   const limit = new ConnectionLimit(things.limits, proxies, descriptors)
   const admission = new MqttAdmission(proxies, limit, connectTimeout)
-  /** Who is at the other end of each, as far as it goes into the log. */
   const peers = new WeakMap<Client, Peer>()
   const onDefect = (error: unknown) => log.error({ err: error }, 'defect while serving MQTT')
   const relay = options.topics && (await openRelay(things, onDefect))
@@ -136,7 +135,7 @@ export async function openMqttServer(
     }, options.shutdownTimeout / 2)
     await detach().catch((err: unknown) => log.error({ err }, 'MQTT did not close cleanly'))
     clearTimeout(cut)
-    // What is left has not come as far as a CONNECT.
+    // The connections that are left have sent no CONNECT.
     destroyAll(connections)
     await promisify(broker.close.bind(broker))()
     relay?.close()
@@ -168,7 +167,7 @@ export async function openMqttServer(
   }
 }
 
-/** Who relays no topics has less in memory. */
+/** Imports the relay only if topics are relayed, to save memory otherwise. */
 async function openRelay(things: MqttThings, onDefect: (error: unknown) => void): Promise<Relay> {
   const { Relay } = await import('../mqtt/relay/relay.ts')
   await splitCopies(things.documents)
@@ -177,11 +176,11 @@ async function openRelay(things: MqttThings, onDefect: (error: unknown) => void)
 
 interface Peer {
   readonly address: string
-  /** In all lines of the log about the connection. */
+  /** The id of the connection in all of its log lines. */
   readonly connectionId: string
 }
 
-/** Logs without client id, topic, payload or credential: devices put secrets there. */
+/** Counts and logs connections. Logs no client id, topic, payload or credential, since devices put secrets there. */
 function watchConnections(
   broker: Aedes,
   observations: Observations,
@@ -206,7 +205,7 @@ function watchConnections(
   events.on('connectionError', closed)
 }
 
-/** The text of an error of our own may name what the client sent; those of the broker and of sockets are fixed. */
+/** Our own error messages may quote the client; those of the broker and of sockets are fixed texts. */
 function summary(error: Error): object {
   return error instanceof ThingwireError ? { reason: error.reason } : { message: error.message }
 }
@@ -216,8 +215,8 @@ function destroyAll(connections: Iterable<Duplex>): void {
 }
 
 /**
- * Makes of what sessions are owed in a store of an older format what the relay reads. Before format 4 (3 in Redis) each session had
- * a copy of the message, under a name without its size.
+ * Converts the queued messages of a store in an older format. Before format 4 (3 in Redis) each session had a copy of the
+ * message, under a name without its size; now sessions share one message.
  *
  * @throws ThingwireError of the store
  */
@@ -239,7 +238,7 @@ function split(copy: Document, clientId: string, order: string, brokerId: string
   const bytes = Buffer.byteLength(topic) + Buffer.byteLength(payload, 'base64')
   const place = placeText({ order: Number(order), brokerId, bytes })
   const message: MessageDocument = { topic, payload }
-  // The client has it: its payload was dropped.
+  // The client has received the message, and its payload was dropped.
   const isHeld = owed.isReceived === true
   return {
     ...(!isHeld && { [topicMessagePrefix + place]: message }),

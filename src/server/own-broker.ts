@@ -1,12 +1,12 @@
 import type { AedesOptions } from 'aedes'
 
-/** From the connection to its CONNECT, milliseconds: as long as HTTP waits for the head of a request. */
+/** Milliseconds from the connection to its CONNECT: as long as HTTP waits for the head of a request. */
 export const connectTimeout = 30_000
 
-/** The broker without Thingwire, as it is once the door is detached, lets nobody in (CONNACK 3). */
+/** A broker whose door is not attached, or detached, refuses every client with CONNACK 3. */
 const refuseAll: NonNullable<AedesOptions['authenticate']> = (_client, _username, _password, done) => {
   done(Object.assign(new Error('stopping'), { returnCode: 3 }), false)
 }
 
-/** Of a broker that has the clients of things alone. */
+/** For a broker that no host shares. */
 export const ownBrokerOptions: AedesOptions = { connectTimeout, authenticate: refuseAll }

@@ -26,9 +26,9 @@ export interface ThingsPageOptions {
    * own, for a host that serves no MQTT.
    */
   readonly broker?: Aedes | undefined
-  /** The port of MQTT that the page names to whoever connects a device, 1..65535. Default: none, for a host that serves no MQTT. */
+  /** The MQTT port that the page shows for connecting a device, 1..65535. Default: none, for a host that serves no MQTT. */
   readonly mqttPort?: number | undefined
-  /** The same with TLS, 1..65535. Default: none. */
+  /** The port of MQTT over TLS, 1..65535. Default: none. */
   readonly mqttsPort?: number | undefined
   /** Largest MQTT packet of a WebSocket, bytes. Default 1 MiB. */
   readonly maxPacketSize?: number | undefined
@@ -42,13 +42,13 @@ const optionRules = {
   maxPacketSize: ifGiven(wholeNumber(1_024, 64 * 1_048_576, 'bytes')),
 } as const satisfies Record<keyof ThingsPageOptions, unknown>
 
-/** Common proxies cut after 60 s of silence. */
+/** Milliseconds between pings: common proxies cut a connection after 60 s of silence. */
 const ping = 25_000
 
 /**
- * The page of the ready server, at `/` of the app, and MQTT over WebSocket at `/mqtt`, over which the page gets live values. It reads
- * through `thingsHttp`, which has to be registered before, under the same prefix. A visitor signs in with a thing token, a session or
- * the admin key.
+ * Serves the page of the ready server at `/` of the app, and MQTT over WebSocket at `/mqtt`, from which the page gets live values.
+ * The page reads through `thingsHttp`, which must be registered before, under the same prefix. A visitor signs in with a thing token,
+ * a session or the admin key.
  *
  * @throws TypeError, when it is registered, of an option that is missing, wrong or unknown
  * @throws Error if `thingsHttp` is not registered, if `broker` has no things, or if the app has a route `/` already
@@ -82,7 +82,7 @@ export const thingsPage: FastifyPluginAsync<ThingsPageOptions> = fastifyPlugin(
 )
 
 async function openOwnBroker(things: MqttThings, maxPacketSize: number) {
-  // A host that has a broker has loaded it.
+  // Imported here because a host with a broker of its own brings Aedes.
   const { Aedes } = await import('aedes')
   const broker = await Aedes.createBroker(ownBrokerOptions)
   const detach = attachThings(broker, things, { ownsBroker: true, maxPacketSize })
@@ -93,12 +93,12 @@ async function openOwnBroker(things: MqttThings, maxPacketSize: number) {
   return { broker, close }
 }
 
-/** @returns stops it */
+/** Accepts WebSockets at `/mqtt`, under the prefix of the app. @returns stops accepting */
 function acceptAt({ server, prefix }: FastifyInstance, webSockets: MqttWebSockets): () => void {
   const path = prefix + webSocketPath
   const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (pathOf(request) !== path) {
-      // Another listener may be for it. Without one, nobody would ever answer.
+      // Another listener may answer it. If there is none, this one refuses, or the client would wait forever.
       if (server.listenerCount('upgrade') > 1) return
       return refuse(socket, new ThingwireError('websocket_elsewhere', `MQTT over WebSocket is at ${path}`))
     }
@@ -111,7 +111,7 @@ function acceptAt({ server, prefix }: FastifyInstance, webSockets: MqttWebSocket
   return () => server.off('upgrade', onUpgrade)
 }
 
-/** Without its query, and slashes as `hostOptions` has them for routes. */
+/** The path without its query, with slashes normalised as for routes (`hostOptions`). */
 function pathOf({ url = '' }: IncomingMessage): string {
   return url.replace(/\?.*$/s, '').replaceAll(/\/+/g, '/').replace(/\/$/, '')
 }

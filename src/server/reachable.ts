@@ -6,14 +6,14 @@ const wildcards: ReadonlyMap<string, string> = new Map([
   ['[::]', '[::1]'],
 ])
 
-/** The same URL for a program on this machine: one that names all addresses is none to connect to. */
+/** The URL for a program on this machine: `http://0.0.0.0:8080` becomes `http://127.0.0.1:8080`. */
 export function onThisMachine(url: string): string {
   const host = hostOf(url)
   return url.replace(host, wildcards.get(host) ?? host)
 }
 
 /**
- * A line for each address at which a device reaches a server that listens on all addresses; none if it does not.
+ * Lines with the URLs for devices, one for each address of this machine. None if the server does not listen on all addresses.
  *
  * @param interfaces default: those of this machine
  */
@@ -28,7 +28,7 @@ export function linesForDevices(
   return places.map(({ name, urls }) => `Devices in the network of ${name} reach it at ${urls.join(', ')}`)
 }
 
-/** The address of the page for a browser of another machine, or of this one if the server listens for no other. */
+/** The URL of the page for browsers: with a network address if the server listens on all addresses and has one. */
 export function urlForBrowsers(url: string): string {
   const [place] = isForAll(url) ? placesForDevices([url], networkInterfaces()) : []
   return place?.urls[0] ?? onThisMachine(url)
@@ -38,7 +38,7 @@ function isForAll(url: string): boolean {
   return wildcards.has(hostOf(url))
 }
 
-/** @param urls that are for all addresses @returns for each address in a network, the name of its interface and the URLs with it */
+/** @param urls with a wildcard address @returns for each network address, the name of its interface and the URLs with it */
 function placesForDevices(urls: readonly string[], interfaces: NodeJS.Dict<NetworkInterfaceInfo[]>) {
   const isV4Alone = urls.every(each => hostOf(each) === '0.0.0.0')
   const found = Object.entries(interfaces).flatMap(([name, infos = []]) =>
@@ -47,7 +47,7 @@ function placesForDevices(urls: readonly string[], interfaces: NodeJS.Dict<Netwo
   return found.map(({ name, host }) => ({ name, urls: urls.map(each => each.replace(hostOf(each), host)) }))
 }
 
-/** An address of IPv6 that is valid on its own link alone needs a zone, which a device does not know. */
+/** Excludes link-local addresses of IPv6: they need a zone, which a device does not know. */
 function isForDevices({ internal, family, address }: NetworkInterfaceInfo, isV4Alone: boolean): boolean {
   return !internal && (family === 'IPv4' || (!isV4Alone && !/^fe80:/i.test(address)))
 }

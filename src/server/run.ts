@@ -6,8 +6,8 @@ import { linesForDevices, onThisMachine, urlForBrowsers } from './reachable.ts'
 import { createServer, type Server } from './server.ts'
 
 /**
- * Runs the server as this process: says on stdout where it is, stops it at SIGTERM or SIGINT with exit status 0, and
- * at a second signal, or when `shutdownTimeout` is over, ends at once.
+ * Runs the server as this process and prints its URLs to stdout. SIGTERM and SIGINT stop it with exit status 0. A second signal,
+ * or the end of `shutdownTimeout`, ends the process at once with status 1.
  *
  * @throws Error with one line for the operator if the server cannot start
  */
@@ -20,7 +20,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
   })
   const starting = createServer(options, {
     log,
-    // There is nothing to finish: what is not acknowledged is sent again.
+    // Nothing is left to finish: clients send unacknowledged writes again.
     onStoreLost: () => process.exit(1),
   })
   stopOnSignal(starting, options.shutdownTimeout, log)
@@ -30,7 +30,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
   if (process.stdout.isTTY) await printSignInLink(server)
 }
 
-/** For a day, on a terminal alone: anything else may be a log that others read (contract 10.2). */
+/** The session lasts a day. Printed on a terminal alone: another stdout may be a log that others read (contract §10.2). */
 async function printSignInLink({ url, adminKey }: Server): Promise<void> {
   const response = await fetch(`${onThisMachine(url)}/v2/admin/sessions`, {
     method: 'POST',
@@ -76,6 +76,5 @@ function stopOnSignal(starting: Promise<Server>, shutdownTimeout: number, log: L
 function printAdminKey({ key, created, file }: Server['adminKey']): void {
   if (!created) return
   console.log(`A new admin key is in ${file}`)
-  // Anything but a terminal may be a log that others read.
   if (process.stdout.isTTY) console.log(`Admin key: ${key}`)
 }

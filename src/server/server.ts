@@ -24,11 +24,11 @@ import { ServedCertificate } from './tls/served-certificate.ts'
 import { warnOfUnservedTopics } from './unserved-topics.ts'
 
 export interface Server {
-  /** Where the HTTP door listens in clear. */
+  /** Of the plain HTTP listener. */
   readonly address: AddressInfo
-  /** The same as a URL, such as `http://127.0.0.1:8080`. */
+  /** Of the plain HTTP listener, such as `http://127.0.0.1:8080`. */
   readonly url: string
-  /** Where the MQTT door listens, such as `mqtt://127.0.0.1:1883`. */
+  /** Of the plain MQTT listener, such as `mqtt://127.0.0.1:1883`. */
   readonly mqttUrl: string
   /** MQTT over WebSocket, such as `ws://127.0.0.1:8080/mqtt`. */
   readonly webSocketUrl: string
@@ -38,10 +38,10 @@ export interface Server {
   readonly mqttsUrl: string | undefined
   /** Such as `wss://127.0.0.1:8443/mqtt`; undefined without `tlsCert`. */
   readonly secureWebSocketUrl: string | undefined
-  /** Where requests with bare LF are taken; undefined without `lenientPort`. */
+  /** Of the listener for requests with bare LF; undefined without `lenientPort`. */
   readonly lenientUrl: string | undefined
   readonly adminKey: AdminKey
-  /** Stops listening, finishes what is in flight, flushes the store. Idempotent. */
+  /** Stops listening, finishes requests and writes in flight, flushes the store. Idempotent. */
   close(): Promise<void>
 }
 
@@ -49,15 +49,15 @@ export interface ServerParts {
   /** Default: a log of its own at `logLevel`. */
   readonly log?: Logger
   /**
-   * Called once, if the data directory went away under the server: it acknowledges nothing any more, and is to be ended. Default:
-   * nobody; `/readyz` says 503.
+   * Called once if the data directory went away under the server. From then on the server acknowledges nothing and `/readyz`
+   * answers 503; the caller should end it.
    */
   readonly onStoreLost?: (error: Error) => void
 }
 
 /**
- * Of `shutdownTimeout`, how long a node that has others beside it serves on after `/readyz` has begun to say 503: what is
- * in front of it sends new clients to the others by then.
+ * Share of `shutdownTimeout` for which a node serves on after `/readyz` answers 503, so that the load balancer can send new
+ * clients to other nodes.
  */
 const leavingShare = 0.25
 
@@ -115,8 +115,8 @@ async function startServer(
     if (keeping.store.capabilities.shared) await delay(options.shutdownTimeout * leavingShare)
     stopping.abort()
     certificate?.close()
-    // At once, so that new connections are refused everywhere. Each of the two takes half of `shutdownTimeout` at most, so
-    // that one stalled client does not make the exit status 1.
+    // Both at once, so that no door accepts new connections. Each takes at most half of `shutdownTimeout`, so that one
+    // stalled client does not cause exit status 1.
     await Promise.all([mqtt.close(), http.close()]).finally(() => things.close())
   }
   await keepAdminKey(keeping.adminKey).catch(async (error: unknown) => {
@@ -129,7 +129,7 @@ async function startServer(
       'the server has forwarded before, and forward is not set: what is written now will not be forwarded. What waits is kept until forward is set again',
     )
   }
-  // Where the store fails, doctor says it later.
+  // If the store fails here, doctor reports the things later.
   await warnOfUnknownThings(things, log).catch(() => {})
   void warnOfUnservedTopics(things, options.topics ?? [], log)
   if (keeping.isNew()) log.info(`there was no store in ${options.dataDir}: a new one was made`)
@@ -151,7 +151,7 @@ async function startServer(
   }
 }
 
-/** MQTT first: `/readyz` must not answer before its broker listens. */
+/** Opens MQTT first, because `/readyz` must not answer before MQTT listens. */
 async function openDoors(
   things: ThingsParts,
   options: ServerOptions,
@@ -170,7 +170,7 @@ async function openDoors(
   return { mqtt, http }
 }
 
-/** Of ids in the thing map: one of the central server, for instance. @throws ThingwireError of the store */
+/** Warns of unknown ids in the thing map, such as an id of the central server. @throws ThingwireError of the store */
 async function warnOfUnknownThings({ forward, registry }: ThingsParts, log: Logger): Promise<void> {
   if (!forward) return
   const thingIds = await registry.missing(forward.named)
@@ -193,7 +193,6 @@ async function logStoreLost(dataDir: string, log: Logger, error: Error): Promise
     )
 }
 
-/** `http` becomes `ws`, `https` becomes `wss`. */
 function webSocketUrl(httpUrl: string): string {
   return httpUrl.replace(/^http/, 'ws') + webSocketPath
 }
@@ -206,7 +205,7 @@ function warnOfStep({ from, to }: ClockStep, log: Logger): void {
   )
 }
 
-/** Also beside TLS: a client may still send its token to the plain listener. */
+/** Warns even if TLS is served: a client may still send its token to the plain listener. */
 function warnOfClearText(http: HttpDoor, mqtt: MqttServer, log: Logger): void {
   const listeners = [http, mqtt].filter(door => !isLoopback(door.address.address)).map(door => door.url)
   if (listeners.length === 0) return

@@ -13,8 +13,8 @@ interface Registries {
 type Granted = { readonly topics?: readonly TopicGrant[] }
 
 /**
- * Warns of topics that things and sessions were given, and that the option `topics` does not name any more: without it nothing
- * shows why they are refused. Looks through all of them.
+ * Logs a warning if things or sessions have grants for topics that the option `topics` does not serve: nothing else shows why
+ * their messages are refused. Reads all things and sessions.
  *
  * @param served filters of the option `topics`
  */

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 
-/** Where package.json and the files that are shipped beside the program lie: two above, in the source and in the bundle. */
+/** The directory of package.json and of the shipped files: two levels up, both in the source and in the bundle. */
 export const packageRoot = new URL('../../', import.meta.url)
 
 /** The version of this package, such as `0.1.0`. */

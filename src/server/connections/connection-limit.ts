@@ -8,7 +8,7 @@ import type { Descriptors } from './descriptors.ts'
 import { refuse } from './refuse.ts'
 import type { TrustedProxies } from './trusted-proxies.ts'
 
-/** A connection, or what stands for one that a proxy forwards. */
+/** A socket; or, for a client behind a proxy, the response to its request. */
 type Connection = EventEmitter & { readonly closed?: boolean }
 
 interface Counts {
@@ -16,7 +16,7 @@ interface Counts {
   readonly count: Limits['count']
 }
 
-/** How many connections one address may have over all doors, and how many there may be in all (contract §9). */
+/** Limits the connections of one address, and of the process, over all doors (contract §9). */
 export class ConnectionLimit {
   readonly #limits: Counts
   readonly #proxies: TrustedProxies
@@ -28,7 +28,7 @@ export class ConnectionLimit {
     this.#descriptors = descriptors
   }
 
-  /** Whether the process has a descriptor for a connection that was accepted, whoever it is of. */
+  /** Whether the process has a descriptor to spare for an accepted connection. */
   hasRoom(socket: Socket): boolean {
     if (this.#descriptors.enter(socket)) return true
     this.#limits.count('too_many_connections')
@@ -36,9 +36,9 @@ export class ConnectionLimit {
   }
 
   /**
-   * Counts a connection until it is closed. Those of a trusted proxy are not: what they forward is, where the address is known.
+   * Counts a connection until it is closed. Connections of a trusted proxy itself are not counted; those of its clients are.
    *
-   * @returns whether there is room for it; if not, it is to be refused
+   * @returns false if the caller must refuse it
    */
   enter(address: string, connection: Connection): boolean {
     if (this.#proxies.trusts(address)) return true
@@ -52,25 +52,25 @@ export class ConnectionLimit {
     return true
   }
 
-  /** The same for what came through a trusted proxy; anything else was counted when its connection was opened. */
+  /** `enter` for a client behind a trusted proxy; true for other clients, whose connections were counted when accepted. */
   enterForwarded(request: Pick<IncomingMessage, 'socket' | 'headers'>, connection: Connection): boolean {
     return !this.#proxies.forwards(request) || this.enter(this.#proxies.clientOf(request), connection)
   }
 
-  /** Closes a connection for which there is no room at once: a refusal in TLS would cost a handshake. */
+  /** Calls `next` if there is room, else closes the connection: an answer in TLS would cost a handshake. */
   admit(socket: Socket, next: () => void): void {
     if (this.hasRoom(socket) && this.enter(socket.remoteAddress ?? '', socket)) next()
     else socket.destroy()
   }
 
-  /** Answers connections of this server for which there is no room with 429, before anything of them is read. */
+  /** Makes an HTTP server answer connections beyond the limit with 429, before it reads from them. */
   guard(server: Server): void {
     const listeners = server.listeners('connection')
     server.removeAllListeners('connection')
     server.on('connection', (socket: Socket) => {
-      // What comes through TLS was counted before its handshake.
+      // A TLS connection was counted before its handshake.
       const isCounted = socket instanceof TLSSocket
-      // An answer would hold the descriptor for as long as the client likes.
+      // Destroyed without an answer, because a slow client would hold the descriptor.
       if (!isCounted && !this.hasRoom(socket)) socket.destroy()
       else if (!isCounted && !this.enter(socket.remoteAddress ?? '', socket))
         refuse(socket, new ThingwireError('too_many_connections'))

@@ -2,19 +2,19 @@ import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
 
-/** Descriptors of the process beside connections: listeners, the log, files that are read, and those that LevelDB writes. */
+/** Descriptors for listeners, the log, files that are read, and files that LevelDB writes. */
 const ownDescriptors = 64
-/** LevelDB keeps tables open in so large a part of the descriptors at most, where it cannot map them into memory. */
+/** Largest share of the descriptors that LevelDB uses for open tables, if it cannot map them into memory. */
 const shareOfTables = 1 / 5
 const mostTables = 1_000
 
-/** How many connections a process may have that has so many descriptors. */
+/** Connections that a process with this many descriptors may have. */
 export function connectionsWithin(descriptors: number): number {
   const tables = Math.min(Math.floor(descriptors * shareOfTables), mostTables)
   return Math.max(descriptors - ownDescriptors - tables, 1)
 }
 
-/** How many descriptors this process may have; Infinity where the system does not say. */
+/** The limit of descriptors of this process; Infinity if the system does not state it. */
 export function descriptorLimit(): number {
   try {
     const [, soft] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1')) ?? []
@@ -24,20 +24,20 @@ export function descriptorLimit(): number {
   }
 }
 
-/** Keeps descriptors back for the store: connections are turned away before it cannot open a file. */
+/** Reserves descriptors for the store by refusing connections in time. */
 export class Descriptors {
   readonly #most: number
   readonly #log: FastifyBaseLogger
   #open = 0
   #hasWarned = false
 
-  /** @param limit how many descriptors the process may have */
+  /** @param limit descriptors that the process may have */
   constructor(log: FastifyBaseLogger, limit = descriptorLimit()) {
     this.#log = log
     this.#most = connectionsWithin(limit)
   }
 
-  /** Counts a connection until it is closed. @returns whether there is room for it; if not, it is to be closed at once */
+  /** Counts a connection until it is closed. @returns false if the caller must close it at once */
   enter(socket: Socket): boolean {
     if (this.#open >= this.#most) {
       this.#warn()

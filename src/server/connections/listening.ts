@@ -4,7 +4,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { originOf } from '../options/load-options.ts'
 import { environmentName, flagName, type OptionName, type ServerOptions } from '../options/options.ts'
 
-/** Where to listen, and the options that said so. */
+/** An address to listen on, with the options that set it. */
 export interface Endpoint {
   readonly host: string
   readonly hostOption: 'host' | 'tlsHost'
@@ -23,8 +23,8 @@ export function endpointOf(options: ServerOptions, portOption: Endpoint['portOpt
 }
 
 /**
- * Connections that may wait to be accepted. Node accepts one in each turn of its event loop: while it is busy, a fleet
- * that comes back overruns the 511 it asks for, and clients do not learn that they were dropped.
+ * Connections that may wait to be accepted. Node accepts one in each turn of its event loop and defaults to 511: a returning
+ * fleet exceeds that while Node is busy, and clients do not learn that they were dropped.
  */
 export const backlog = 4_096
 
@@ -46,23 +46,22 @@ export async function listen(
   return server.address() as AddressInfo
 }
 
-/** Where the system has no descriptor or no memory left for a connection, those that there are live on. */
+/** Keeps the server alive when the system has no descriptor or memory left for a new connection. */
 export function outliveAcceptErrors(server: Server, log: FastifyBaseLogger): void {
   server.on('error', err => log.error({ err }, 'a connection could not be accepted'))
 }
 
 /**
- * Milliseconds of silence after which the system asks whether a peer is still there, since the keep-alive of MQTT may
- * be 0, for never.
+ * Milliseconds of silence after which TCP probes a peer. Needed because an MQTT client may turn its keep-alive off with 0.
  */
 export const probeAfter = 60_000
 
-/** `mqtt://127.0.0.1:1883`, without a slash at its end. */
+/** Such as `mqtt://127.0.0.1:1883`, without a trailing slash. */
 export function urlOf(scheme: string, { address, family, port }: AddressInfo): string {
   return `${scheme}://${family === 'IPv6' ? `[${address}]` : address}:${port}`
 }
 
-/** One line for the operator: why nothing listens where the options say. */
+/** One line for the operator: why the server cannot listen, and which option to change. */
 export function listenProblem({ code, message }: NodeJS.ErrnoException, endpoint: Endpoint): string {
   const { host, hostOption, portOption, from } = endpoint
   const port = `${endpoint.port} (${from(portOption)})`
@@ -78,7 +77,7 @@ export function listenProblem({ code, message }: NodeJS.ErrnoException, endpoint
   return `cannot listen on port ${port} of ${host} (${typed(portOption)}): ${message}`
 }
 
-/** As a person types it: the name that files have is in no help of the command line. */
+/** The flag and the variable of an option, since the help of the command line does not show its name in files. */
 function typed(option: OptionName): string {
   return `--${flagName(option)} or ${environmentName(option)}`
 }

@@ -1,32 +1,32 @@
 import { isIPv4, isIPv6 } from 'node:net'
 
 /**
- * The header with which a proxy says who its client is, at the beginning of a connection: versions 1 and 2 of HAProxy's
- * "The PROXY protocol". Sections are those of its specification. The package proxy-protocol-js cannot read a stream, does
- * not check addresses, and refuses `PROXY UNKNOWN`.
+ * The header in which a proxy names its client at the beginning of a connection: versions 1 and 2 of HAProxy's "The PROXY
+ * protocol", whose sections the comments cite. The package proxy-protocol-js cannot read a stream, does not check addresses, and
+ * refuses `PROXY UNKNOWN`.
  */
 export interface ProxyHeader {
-  /** Bytes that it takes; what follows is the client's. */
+  /** Bytes of the header; the client's bytes follow. */
   readonly length: number
-  /** Of the client; undefined if the header has none, or the proxy speaks for itself, as in a health check. */
+  /** Of the client; undefined if the header has none, or in a connection of the proxy itself, such as a health check. */
   readonly address: string | undefined
 }
 
 /** Bytes of the longest line of version 1, CRLF included (2.1). */
 const longestLine = 107
-/** Bytes. Version 2 may announce 64 KiB; what proxies send beside the addresses takes some hundred. */
+/** Bytes. Version 2 allows 64 KiB, but the extensions that proxies send take a few hundred. */
 const longestBinary = 4_096
 
 const textSignature = Buffer.from('PROXY ')
 const binarySignature = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1')
-/** Signature, version and command, family and transport, length. */
+/** Bytes of signature, version and command, family and transport, length. */
 const binaryFixed = 16
 
 /**
- * Reads the header off the beginning of what was received so far.
+ * Parses the header at the beginning of the received bytes.
  *
- * @returns undefined if the rest of it is to come
- * @throws Error if it is none
+ * @returns undefined if the header is not complete yet
+ * @throws Error if it is malformed
  */
 export function parseProxyHeader(received: Buffer): ProxyHeader | undefined {
   if (beginsAs(received, textSignature)) return parseLine(received)
@@ -34,7 +34,7 @@ export function parseProxyHeader(received: Buffer): ProxyHeader | undefined {
   throw malformed('signature')
 }
 
-/** Whether it begins with the signature, as far as either goes. */
+/** Whether the bytes begin with the signature, or with a part of it if they are shorter. */
 function beginsAs(received: Buffer, signature: Buffer): boolean {
   const length = Math.min(received.length, signature.length)
   return received.compare(signature, 0, length, 0, length) === 0
@@ -66,14 +66,14 @@ function isPlainIPv6(text: string): boolean {
   return isIPv6(text) && !text.includes('%')
 }
 
-/** Version 2 (2.2). What follows the addresses is skipped. */
+/** Version 2 (2.2). Skips the extensions behind the addresses. */
 function parseBinary(received: Buffer): ProxyHeader | undefined {
   if (received.length < binaryFixed) return undefined
   const [versionAndCommand = 0, familyAndTransport = 0] = received.subarray(12)
   const length = binaryFixed + received.readUInt16BE(14)
   if (versionAndCommand !== 0x20 && versionAndCommand !== 0x21) throw malformed('version or command')
   if (length > longestBinary) throw malformed('length')
-  // LOCAL: whatever family it names is ignored.
+  // 0x20 is LOCAL, whose family must be ignored.
   const source = versionAndCommand === 0x20 ? unknownSource : sources.get(familyAndTransport)
   if (source === undefined) throw malformed('family or transport')
   if (length < binaryFixed + source.addressesLength) throw malformed('length')
@@ -89,7 +89,7 @@ interface Source {
 
 const unknownSource: Source = { addressesLength: 0, addressOf: () => undefined }
 
-/** By family and transport. Those that carry no MQTT are forwarded for somebody unknown. */
+/** By family and transport. The address is undefined for transports that carry no MQTT. */
 const sources: ReadonlyMap<number, Source> = new Map([
   [0x00, unknownSource],
   [0x11, { addressesLength: 12, addressOf: addresses => addresses.subarray(0, 4).join('.') }],

@@ -2,13 +2,13 @@ import type { Duplex } from 'node:stream'
 import type { ThingwireError } from '../../errors.ts'
 import { rawRefusal } from '../../http/reply/raw-refusal.ts'
 
-/** Milliseconds for which the client may take the answer. */
+/** Milliseconds that the client has to read the answer. */
 const lingering = 1_000
 
-/** Answers an HTTP connection like every other error of HTTP (contract §6), whatever was asked, and closes it. */
+/** Sends an error in the shape of every HTTP error (contract §6), and closes the connection. */
 export function refuse(socket: Duplex, error: ThingwireError): void {
   socket.on('error', () => {})
-  // Closing on bytes that were not read would reset the connection, and with it the answer.
+  // Closing with unread bytes would reset the connection, and the answer would be lost.
   socket.once('end', () => socket.destroy())
   socket.resume()
   setTimeout(() => socket.destroy(), lingering)

@@ -11,10 +11,10 @@ dt { font-weight: 600; }
 dd { margin: 0 0 .5rem; }
 `
 
-/** For a Content-Security-Policy: SHA-256 of the page's one style element, base64. */
+/** SHA-256 of the style element of the page, base64, for its Content-Security-Policy. */
 export const pageStyleHash = hash('sha256', style, 'base64')
 
-/** The document as a page to read: what is in it and nothing else, without script. */
+/** The document as a readable page without script. */
 export function asyncApiPage(document: AsyncApi): string {
   const { info, servers, channels, components } = document
   return `<!doctype html>
@@ -102,7 +102,7 @@ function code(value: unknown): string {
   return `<pre><code>${text(JSON.stringify(value, null, 2) ?? '')}</code></pre>`
 }
 
-/** Paragraphs, lists, code and links of Markdown: what the document's own texts have. */
+/** HTML of the Markdown that the texts of the document use: paragraphs, lists, code and links. */
 function prose(markdown: string): string {
   return markdown
     .split(/\n\n/)

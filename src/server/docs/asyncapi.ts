@@ -20,7 +20,6 @@ import {
 } from '../../mqtt/topics.ts'
 import { type Schema, Schemas } from './schemas.ts'
 
-/** Ports where MQTT is served. */
 interface MqttPlaces {
   readonly mqtt: number
   readonly mqtts: number | undefined
@@ -63,7 +62,7 @@ const any = { description: 'Any text. It tells the answers apart.', examples: ['
 
 const record = { key: 'temperature', value: 21.5, datetime: '2026-11-21T09:30:00.000Z' }
 
-/** AsyncAPI 3 of contract §7, seen from the server: it receives what things publish and sends what clients subscribe to. */
+/** AsyncAPI 3 of contract §7, seen from the server: `receive` is a PUBLISH of a client, `send` a message to a subscriber. */
 export function asyncApi({ version, places }: { readonly version: string; readonly places: MqttPlaces }) {
   const schemas = new Schemas('draft-07')
   const messages = {
@@ -169,7 +168,6 @@ export function asyncApi({ version, places }: { readonly version: string; readon
   }
 }
 
-/** Of each listener, such as `mqtts`. */
 function servers({ mqtt, mqtts, http, https }: MqttPlaces) {
   return {
     mqtt: server('mqtt', mqtt, 'MQTT'),

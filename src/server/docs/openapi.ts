@@ -4,8 +4,6 @@ import { everywhere } from '../../http/operation/refusals.ts'
 import { error } from '../../http/operation/shapes.ts'
 import type { Schemas } from './schemas.ts'
 
-/** OpenAPI 3.1 of what routes say of themselves (`Operation`). */
-
 export const introduction = `
 An answer is JSON unless its description says otherwise, and it is never empty. Every error has the shape of \`Error\`: match
 on its \`reason\`. A path with GET also answers HEAD. Every path answers OPTIONS for pages of other origins. Unknown query
@@ -39,7 +37,7 @@ export const securitySchemes = {
   thingToken: { type: 'apiKey', in: 'query', name: 'thingToken', description: 'The token of a thing.' },
 } as const
 
-/** Nothing beside the path is needed where a thing token stands in it. */
+/** `{}`: a request whose path has a thing token needs no other credential. */
 const security: Readonly<Record<CredentialKind, readonly object[]>> = {
   thing: [{}, { credential: [] }],
   stream: [{}, { credential: [] }, { session: [] }],
@@ -49,7 +47,7 @@ const security: Readonly<Record<CredentialKind, readonly object[]>> = {
   none: [],
 }
 
-/** An Operation Object. @param schemas where what has a name is collected */
+/** The Operation Object of OpenAPI 3.1. @param schemas collects the named schemas */
 export function operationObject(operation: Operation, schemas: Schemas): object {
   const { id, group, summary, description, credential, parameters = [], body, answers, refusals } = operation
   return {
@@ -77,7 +75,7 @@ function parameterObject(parameter: Parameter, schemas: Schemas): object {
   const required = parameter.in === 'path' || parameter.isRequired === true
   const schema = schemas.of(parameter.schema)
   if (required) return { name, in: parameter.in, description, required, schema, example }
-  // The page fills `example` in, and would send what nobody chose: a write id that makes the second write nothing.
+  // As `x-example`, because Swagger UI fills in an `example`: the same write id would make every second write a repeat.
   const text = `${description} For example: \`${example}\`.`
   return { name, in: parameter.in, description: text, required, schema, 'x-example': example }
 }
@@ -92,7 +90,7 @@ function answerObject({ description, content, headers }: Answer, schemas: Schema
   }
 }
 
-/** By status: what each reason of it means. */
+/** The error answers by status, each with its reasons. */
 function errorAnswers(reasons: readonly Reason[], schemas: Schemas): Record<string, object> {
   const sorted = [...new Set(reasons)].sort()
   const statuses = [...new Set(sorted.map(statusOf))].sort()

@@ -13,27 +13,26 @@ import { Schemas } from './schemas.ts'
 interface DocsParts {
   readonly version: string
   readonly mqttPort: number
-  /** Where the listeners with TLS are; undefined: there are none. */
+  /** Of the listeners with TLS; undefined without TLS. */
   readonly mqttsPort: number | undefined
   readonly httpsPort: number | undefined
 }
 
-/** The UI sets styles of elements from script, and draws its icons from data. */
+/** Swagger UI sets styles from script, and its icons are data URLs. */
 const uiPolicy = policy("script-src 'self'", "style-src 'self' 'unsafe-inline'", "img-src 'self' data:")
-/** Which is for choosing another document. */
+/** The top bar of Swagger UI is for choosing another document. */
 const withoutTopBar = { filename: 'page.css', content: '.swagger-ui .topbar { display: none }\n' }
 const pagePolicy = policy(`style-src 'sha256-${pageStyleHash}'`)
 
 /**
- * `/docs`: what `collectOperations` has collected, as a page to try it on (`/docs/json` for programs), and
- * `/docs/asyncapi`: AsyncAPI 3, a page for browsers and JSON for programs. No credential is needed: of the server they show
- * its version and ports alone.
+ * Serves OpenAPI at `/docs`, as an interactive page (`/docs/json` for programs), and AsyncAPI 3 at `/docs/asyncapi`, as a page or as
+ * JSON. They need no credential: of the server they show only its version and ports.
  */
 export async function docsRoutes(app: FastifyInstance, parts: DocsParts): Promise<void> {
   const { version, mqttPort, mqttsPort, httpsPort } = parts
   await app.register(fastifySwaggerUi, {
     routePrefix: '/docs',
-    // Its addresses are then relative to `/docs`.
+    // Makes the addresses in the page relative to `/docs`.
     indexPrefix: '.',
     staticCSP: uiPolicy,
     uiHooks: { onRequest: leaveSlash },
@@ -49,7 +48,7 @@ export async function docsRoutes(app: FastifyInstance, parts: DocsParts): Promis
   })
 }
 
-/** The page is at `/docs` alone: relative addresses would lead elsewhere from `/docs/`. */
+/** Redirects `/docs/` to `/docs`: the relative addresses of the page are wrong there. */
 function leaveSlash(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
   if (!/^\/docs\/(?:\?|$)/.test(request.raw.url ?? '')) done()
   else replyJson(reply.header('location', '../docs'), 308, JSON.stringify({ status: 'moved' }))
@@ -64,19 +63,19 @@ function policy(...allowed: readonly string[]): string {
   return [...always, "frame-ancestors 'none'", ...allowed].join('; ')
 }
 
-/** Makes `app.swagger()` give OpenAPI 3.1 of the routes that come after it and have an `Operation`. */
+/** Makes `app.swagger()` return OpenAPI 3.1 of the routes that are registered later and have an `Operation`. */
 export async function collectOperations(app: FastifyInstance, version: string): Promise<void> {
   const schemas = new Schemas('draft-2020-12')
   await app.register(fastifySwagger, {
     openapi: {
       openapi: '3.1.0',
       info: { title: 'Thingwire', version, description: introduction },
-      // Relative to `/docs/json`: a proxy may have put the server under a prefix.
+      // Relative to `/docs/json`, because a proxy may serve us under a prefix.
       servers: [{ url: '..' }],
       tags: Object.entries(groups).map(([name, description]) => ({ name, description })),
       components: { securitySchemes },
     },
-    // It keeps the list of routes and the document; what an operation says of itself it would not take over whole.
+    // The plugin lists the routes; we add the operations, because it would not take them over whole.
     transform: ({ route, url, ...documents }) => {
       if ('openapiObject' in documents) addOperation(documents.openapiObject, route, schemas)
       return { schema: { hide: true }, url }

@@ -14,11 +14,11 @@ import { packageRoot } from '../version.ts'
 const built = fileURLToPath(new URL('dist/web/', packageRoot))
 const notBuilt = 'The dashboard is not built: run `npm run build`, then start again.\n'
 
-/** Where Vite puts files whose names change with their content. */
+/** The directory of files whose names change with their content. */
 const hashedFiles = `${sep}assets${sep}`
 const aYear = 31_536_000
 
-/** What `npm run build` leaves of a text file: every browser takes it, over plain HTTP too. */
+/** `npm run build` leaves only this form of a text file; every browser accepts it, even over plain HTTP. */
 const compressed = '.gz'
 const types: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
@@ -29,21 +29,20 @@ const types: Readonly<Record<string, string>> = {
 
 interface DashboardParts {
   readonly version: string
-  /** Where the MQTT door listens: a page shows it to whoever connects a device. */
+  /** The port that the page shows for connecting a device; undefined if MQTT is not served. */
   readonly mqttPort: number | undefined
-  /** The same with TLS; undefined if it is not served. */
+  /** Of MQTT over TLS; undefined if it is not served. */
   readonly mqttsPort: number | undefined
-  /** Whether MQTT is for programs on this machine alone; whether HTTP is, is asked of its own listener. */
+  /** Whether MQTT listens on loopback alone. */
   readonly isMqttLoopback: boolean
-  /** For a test: what stands in the place of what `npm run build` makes. */
+  /** The built dashboard, for a test. */
   readonly directory?: string
 }
 
 /**
- * The dashboard at `/`, and `GET /dashboard.json` → `{"mqttPort"?,"mqttsPort"?,"version","loopback"}`: `loopback` means
- * that a device elsewhere reaches the server through a proxy or not at all. The headers that bind a page to its own
- * server are on its files alone: a device gets none of them (contract §6). To be registered behind `thingsHttp`, which
- * answers what is no route.
+ * Serves the dashboard at `/`, and `GET /dashboard.json` → `{"mqttPort"?,"mqttsPort"?,"version","loopback"}`. `loopback`: other
+ * machines can reach the server only through a proxy. Only the files of the dashboard have the security headers of pages; a device
+ * gets none of them (contract §6). Register it after `thingsHttp`, which answers unknown paths.
  */
 export async function dashboardRoutes(app: FastifyInstance, parts: DashboardParts): Promise<void> {
   const { version, mqttPort, mqttsPort, isMqttLoopback, directory = built } = parts
@@ -65,7 +64,7 @@ function listensOnLoopback(app: FastifyInstance): boolean {
 async function serveFiles(scope: FastifyInstance, directory: string): Promise<void> {
   await scope.register(fastifyStatic, {
     root: directory,
-    // A route for each file: every other path is unknown, as anywhere.
+    // One route for each file, so that every other path is unknown to the router.
     wildcard: false,
     globIgnore: [`**/*${compressed}`],
     decorateReply: false,
@@ -76,7 +75,7 @@ async function serveFiles(scope: FastifyInstance, directory: string): Promise<vo
   for (const name of names) if (name.endsWith(compressed)) serveCompressed(scope, directory, name)
 }
 
-/** A file that is there compressed alone. Its name changes with its content, so nobody asks whether it has changed. */
+/** Serves a file that exists only compressed. Its name changes with its content, so it needs no ETag. */
 function serveCompressed(scope: FastifyInstance, directory: string, name: string): void {
   const file = name.slice(0, -compressed.length)
   const type = types[extname(file)] ?? 'application/octet-stream'
@@ -107,7 +106,7 @@ function contentSecurityPolicy({ request }: FastifyReply): string {
   return [
     "default-src 'self'",
     `connect-src 'self'${webSocketsOf(request.headers.host)}`,
-    // Tiles of a map may come from anywhere that is encrypted.
+    // Map tiles may come from any HTTPS server.
     "img-src 'self' data: blob: https:",
     "base-uri 'none'",
     "form-action 'none'",
@@ -115,7 +114,7 @@ function contentSecurityPolicy({ request }: FastifyReply): string {
   ].join('; ')
 }
 
-/** To some browsers `'self'` is no WebSocket. A Host that could be more than a name stands for itself alone. */
+/** Some browsers do not include WebSockets in `'self'`. A malformed Host adds nothing to the policy. */
 function webSocketsOf(host = ''): string {
   return /^([\w.-]+|\[[\da-f:.]+\])(:\d+)?$/i.test(host) ? ` ws://${host} wss://${host}` : ''
 }

@@ -44,7 +44,7 @@ export interface HttpDoor {
   readonly secureUrl: string | undefined
   /** Of the listener for requests with bare LF; undefined without `lenientPort`. */
   readonly lenientUrl: string | undefined
-  /** From now on `/readyz` says 503; all is served as before. */
+  /** From now on `/readyz` answers 503; everything else is served as before. */
   leave(): void
   /** Stops listening and resolves when the last connection is closed. */
   close(): Promise<void>
@@ -52,19 +52,19 @@ export interface HttpDoor {
 
 interface HttpDoorParts {
   readonly timeouts?: HttpTimeouts
-  /** Of the service, for its metrics. Default: none were made. */
+  /** Of the service, for its metrics. Default: new ones. */
   readonly observations?: Observations
-  /** Of the process, for all of its doors. Default: this door has them for itself. */
+  /** Of the process, shared with the other door. Default: the door's own. */
   readonly descriptors?: Descriptors
 }
 
 /**
  * Opens the HTTP door (contract §6), with MQTT over WebSocket on its ports.
  *
- * @param mqtt where the WebSockets go; closing it is left to the caller
+ * @param mqtt serves the WebSockets; the caller closes it
  * @param stopping aborted when the server begins to stop
- * @param certificate what to serve TLS with, if it is to be served
- * @param parts `timeouts` are for a test of them
+ * @param certificate absent: no TLS
+ * @param parts `timeouts` for a test
  * @throws Error with one line for the operator if it cannot listen
  */
 export async function openHttpDoor(
@@ -93,7 +93,7 @@ export async function openHttpDoor(
     trustProxy: address => proxies.trusts(address),
     serverFactory: listener =>
       createHttpServer(listener, timeouts, { insecureHTTPParser: false, bodyLimit: options.bodyLimit }),
-    // A request that is already on its way when the server stops is served, and is the last of its connection.
+    // A request that arrives while the server stops is still served, as the last one of its connection.
     return503OnClosing: false,
   })
   const version = await readVersion()
@@ -146,7 +146,7 @@ export async function openHttpDoor(
         endpoint: endpointOf(options, 'httpsPort'),
         allowHalfOpen: true,
         admit: (socket, next) => limit.admit(socket, next),
-        // The parser, the timeouts and the closing of the plain listener are then those of TLS, too.
+        // The plain server then parses, times out and closes TLS connections too.
         accept: socket => app.server.emit('connection', socket),
         log,
       })
@@ -176,7 +176,7 @@ async function listenWith(app: FastifyInstance, options: ServerOptions): Promise
   return app.server.address() as AddressInfo
 }
 
-/** Counts what is refused, and logs rejected clients. */
+/** Counts refused requests, and logs rejected clients. */
 function watchRefusals(app: FastifyInstance, observations: Observations): void {
   app.addHook('onResponse', (request, reply, done) => {
     const reason = refusalReason(reply)
@@ -188,16 +188,16 @@ function watchRefusals(app: FastifyInstance, observations: Observations): void {
   })
 }
 
-/** A proxy sends the requests of many clients through one connection: each of these counts as one while it is served. */
+/** Counts each request behind a trusted proxy as a connection of its client, since a proxy shares one among many clients. */
 function countForwarded(app: FastifyInstance, proxies: TrustedProxies, limit: ConnectionLimit): void {
   app.addHook('onRequest', async ({ raw: request }, reply) => {
     if (!limit.enterForwarded(request, reply.raw)) throw new ThingwireError('too_many_connections')
-    // What `request.ip` is taken from, which believes any text.
+    // Fastify takes `request.ip` from this header, and believes any text in it.
     if (proxies.forwards(request)) request.headers['x-forwarded-for'] = proxies.clientOf(request)
   })
 }
 
-/** Node closes idle connections once, when it stops listening: those that become idle later would last for `keepAlive`. */
+/** Node closes idle connections only when it stops listening; one that becomes idle later would stay open for `keepAlive`. */
 function closeConnectionsWhen(
   draining: () => boolean,
   app: FastifyInstance,
@@ -221,8 +221,8 @@ const elsewhere = `MQTT over WebSocket is at ${webSocketPath}, not at this path`
 const noUpgrade = `this path takes MQTT over WebSocket, and the request is no upgrade: if a proxy is in between, it must pass on the headers Upgrade and Connection, over HTTP/1.1`
 
 /**
- * Answers whoever opens a WebSocket at another path, or comes to its path without one: a page or a 404 would explain nothing. To be
- * called before there are routes.
+ * Refuses a WebSocket at another path, and a plain request for the WebSocket path, with a message that explains the mistake. Call it
+ * before routes are registered.
  */
 function refuseWebSocketsElsewhere(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
@@ -238,19 +238,19 @@ function problemOf({ raw, is404 }: FastifyRequest): string | undefined {
   return is404 && raw.method === 'GET' && isWebSocketPath(raw.url) ? noUpgrade : undefined
 }
 
-/** RFC 9110, 15.5.22. Who closes behind one request would be kept open by it. */
+/** A 426 must have these headers (RFC 9110, 15.5.22), but they would keep a connection open that the client wants closed. */
 function logUpgrade({ raw }: FastifyRequest, reply: FastifyReply): void {
   const isKept = raw.httpVersion === '1.1' && !/\bclose\b/i.test(raw.headers.connection ?? '')
   if (isKept) reply.headers({ upgrade: 'websocket', connection: 'Upgrade' })
 }
 
 /**
- * Hands WebSockets to the MQTT door (contract §7). Refusals are answered like every other HTTP error.
+ * Hands WebSockets to the MQTT door (contract §7). A refusal has the shape of every HTTP error.
  *
  * @param server made with `UpgradableRequest`
- * @param limit met by what trusted proxies forward; other connections are counted when they are opened
- * @param stopping aborted when the server begins to stop: from then on upgrades are answered with 503
- * @param ping between two pings of a WebSocket, milliseconds
+ * @param limit counts WebSockets behind trusted proxies; other connections were counted when they were accepted
+ * @param stopping aborted when the server begins to stop: from then on upgrades get 503
+ * @param ping milliseconds between pings
  */
 function acceptWebSockets(
   server: Server,
@@ -267,7 +267,7 @@ function acceptWebSockets(
     onBroken: message => log.debug({ message }, 'WebSocket broken off'),
   })
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    // Until the WebSocket listens for it, nobody does.
+    // Nothing else listens for errors until the WebSocket does.
     socket.on('error', ignore)
     const problem = stopping.aborted ? new ThingwireError('draining') : webSockets.problemOf(request)
     if (problem) return refuse(socket, problem)

@@ -6,21 +6,21 @@ import type { ArrivingStream } from '../../mqtt/connection/connection.ts'
 import { probeAfter } from '../connections/listening.ts'
 import { refuse } from '../connections/refuse.ts'
 
-/** Where MQTT over WebSocket is on the HTTP port, from the root of the service. */
+/** The path of MQTT over WebSocket on the HTTP port. */
 export const webSocketPath = '/mqtt'
 
 const subprotocols: readonly string[] = ['mqtt', 'mqttv3.1']
 
 interface MqttWebSocketsParts {
-  /** Of the pages that may open one; `*` is any. */
+  /** Origins of the pages that may open a WebSocket; `*` is any. */
   readonly allowedOrigins: readonly string[]
   /** Bytes. */
   readonly maxPacketSize: number
-  /** Between two pings of a WebSocket, milliseconds. */
+  /** Milliseconds between pings. */
   readonly ping: number
-  /** Takes the bytes of a client, with the request that it began as. */
+  /** Serves a client, with the request that opened its WebSocket. */
   handle(stream: Duplex & ArrivingStream, request: IncomingMessage): void
-  /** Called with the reason why a WebSocket was broken off. */
+  /** Called with the reason when a WebSocket fails. */
   readonly onBroken?: (message: string) => void
 }
 
@@ -36,21 +36,21 @@ export class MqttWebSockets {
       noServer: true,
       clientTracking: false,
       perMessageDeflate: false,
-      // A message may hold several packets, or parts of them, and is buffered as a whole.
+      // A message may contain several packets or parts of them, and is buffered as a whole.
       maxPayload: 2 * parts.maxPacketSize,
       handleProtocols: offered => [...offered].find(name => subprotocols.includes(name)) ?? false,
     })
-    // What is wrong with the handshake itself.
+    // Emitted for a malformed handshake.
     this.#server.on('wsClientError', (_error, socket) => refuse(socket, new ThingwireError('bad_request')))
   }
 
-  /** Why an upgrade is to be refused. */
+  /** Why an upgrade must be refused; undefined if it is in order. */
   problemOf({ headers }: IncomingMessage): ThingwireError | undefined {
     const { allowedOrigins } = this.#parts
     const { origin } = headers
     const mayCall = origin === undefined || allowedOrigins.includes('*') || allowedOrigins.includes(origin)
     if (!mayCall) return new ThingwireError('forbidden', 'the origin of the page is not in allowedOrigins')
-    // Whoever is in between may take it for a body, and we would take it for frames.
+    // A proxy may read the bytes behind the head as a body, and the server would read them as frames (request smuggling).
     if (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0)
       return new ThingwireError('bad_request', 'an upgrade request must have no body')
     const offered = headers['sec-websocket-protocol']?.split(',').map(name => name.trim()) ?? []
@@ -58,14 +58,14 @@ export class MqttWebSockets {
     return new ThingwireError('bad_request', `the WebSocket subprotocol must be ${subprotocols.join(' or ')}`)
   }
 
-  /** Upgrades a request that has no problem. @param socket whose errors are ignored by the caller with `ignore` until now */
+  /** Upgrades a request that has no problem. @param socket with `ignore` as listener for errors */
   take(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     request.socket.setKeepAlive(true, probeAfter)
     this.#server.handleUpgrade(request, socket, head, webSocket => {
       socket.off('error', ignore)
       this.#open.add(webSocket)
       webSocket.once('close', () => this.#open.delete(webSocket))
-      // Its reason to close is on its way. What the peer goes on sending would be read for nothing.
+      // ws has sent the close frame; later bytes of the peer need no reading.
       webSocket.on('error', ({ message }) => {
         this.#parts.onBroken?.(message)
         request.socket.destroySoon()
@@ -75,31 +75,31 @@ export class MqttWebSockets {
     })
   }
 
-  /** Cuts those that are open. */
+  /** Cuts every open WebSocket. */
   cut(): void {
     for (const webSocket of this.#open) webSocket.terminate()
   }
 }
 
-/** Lets no proxy in between take silence for the end. */
+/** Pings, so that no proxy closes a silent connection. */
 function keepAlive(webSocket: WebSocket, ping: number): void {
   const pings = setInterval(() => webSocket.ping(), ping)
   pings.unref()
   webSocket.once('close', () => clearInterval(pings))
 }
 
-/** The bytes of the binary messages. Reading slowly slows down the socket. Of a message that is begun it says how far it has come. */
+/** A stream of the bytes in binary messages, with back pressure. `unfinishedBytes` is the progress of an incomplete message. */
 function streamOf(webSocket: WebSocket): Duplex & ArrivingStream {
   const stream = createWebSocketStream(webSocket, {
-    // What is corked together is a packet, or several: in one message, since small clients take one for the other.
+    // Corked chunks are whole packets. They go out as one message, since small clients expect whole packets in a message.
     writev(chunks, callback) {
       this._write(Buffer.concat(chunks.map(({ chunk }) => chunk as Buffer)), 'binary', callback)
     },
   })
   const write = stream._write
-  // A peer that has closed takes nothing more, but what it sent before is still to be read: the stream ends behind that.
+  // Ignores write errors after the peer has closed, so that the stream still delivers what the peer sent before.
   stream._write = (chunk, encoding, done) => write.call(stream, chunk, encoding, () => done())
-  // Before the stream takes the message.
+  // Prepended, to destroy the stream before it takes the message.
   webSocket.prependListener('message', (_data, isBinary) => {
     if (!isBinary) stream.destroy() // MQTT-6.0.0-1
   })
@@ -110,19 +110,19 @@ function streamOf(webSocket: WebSocket): Duplex & ArrivingStream {
 
 export function ignore(): void {}
 
-/** Fields of a WebSocket of ws 8 that are not documented API: `test/server/http/unfinished-message.test.ts` holds what is relied on. */
+/** Undocumented fields of ws 8, which `test/server/http/unfinished-message.test.ts` checks. */
 interface ReceiverInternals {
-  /** 0: between two frames. */
+  /** 0 between frames. */
   readonly _state: number
-  /** 0: between two messages. */
+  /** 0 between messages. */
   readonly _fragmented: number
-  /** Bytes received that no frame was made of yet. */
+  /** Received bytes that belong to no complete frame yet. */
   readonly _bufferedBytes: number
-  /** Bytes of the message in frames that are whole. */
+  /** Bytes of the message in complete frames. */
   readonly _messageLength: number
 }
 
-/** Bytes of the frame or message that is begun; undefined if none is. */
+/** Bytes of the incomplete frame or message; undefined if there is none. */
 function unfinishedBytesOf(webSocket: WebSocket): number | undefined {
   const { _receiver: receiver } = webSocket as unknown as { _receiver: ReceiverInternals }
   const { _state, _fragmented, _bufferedBytes, _messageLength } = receiver

@@ -3,9 +3,8 @@ import { IncomingMessage, type Server } from 'node:http'
 const urlForm = /^\/+mqtt\/*(?:\?|$)/
 
 /**
- * A request that is an upgrade only if it asks for a WebSocket at `/mqtt`. A server may ignore every other Upgrade
- * header (RFC 9110, 7.8), and devices behind `h2c` proxies are served; Node would hand over all of them as soon as
- * there is a listener for 'upgrade'. Give it to the HTTP server as its `IncomingMessage`.
+ * The `IncomingMessage` of an HTTP server for which a request is an upgrade only if it asks for a WebSocket at `/mqtt`. Other
+ * Upgrade headers are ignored (RFC 9110, 7.8), so that devices behind `h2c` proxies are served. Node would emit 'upgrade' for all.
  */
 export class UpgradableRequest extends IncomingMessage {
   declare private upgradeAsked: boolean | null
@@ -14,7 +13,7 @@ export class UpgradableRequest extends IncomingMessage {
     return this.upgradeAsked && (this.method === 'CONNECT' || asksForMqtt(this))
   }
 
-  /** Node's parser says here what the request asks for. */
+  /** Set by the parser of Node. */
   set upgrade(asked: boolean | null) {
     this.upgradeAsked = asked
   }
@@ -30,7 +29,6 @@ export class UpgradableRequest extends IncomingMessage {
   }
 }
 
-/** Whether a URL is that of MQTT over WebSocket. */
 export function isWebSocketPath(url = ''): boolean {
   return urlForm.test(url)
 }
@@ -40,13 +38,13 @@ function asksForMqtt(request: IncomingMessage): boolean {
 }
 
 function asksForWebSocket({ method, headers, httpVersion }: IncomingMessage): boolean {
-  // One in HTTP/1.0 has to be ignored (RFC 9110, 7.8).
+  // An Upgrade in HTTP/1.0 must be ignored (RFC 9110, 7.8).
   return method === 'GET' && httpVersion === '1.1' && headers.upgrade?.toLowerCase() === 'websocket'
 }
 
 /**
- * Refuses a request whose upgrade is ignored when its client has closed its half before the end of the body. Node's
- * parser does not: it takes what it cannot read behind an Upgrade header for another protocol.
+ * Refuses a request with an ignored upgrade if its client closes its half before the end of the body. The parser of Node does
+ * not, because it takes unreadable bytes behind an Upgrade header for another protocol.
  *
  * @param server emits 'clientError'
  */
@@ -60,7 +58,7 @@ export function refuseCutUpgrade(server: Server, request: IncomingMessage): void
   request.once('close', () => socket.off('end', ended))
 }
 
-/** As Node's parser makes it. */
+/** The error that the parser of Node makes for other requests. */
 function cutError(): Error {
   return Object.assign(new Error('the body was cut off'), { code: 'HPE_INVALID_EOF_STATE' })
 }

@@ -8,27 +8,25 @@ import { createLevelStore } from '../../store/level/index.ts'
 import type { ServerOptions } from '../options/options.ts'
 import { assertNotLost, assertNotMoved } from './marks.ts'
 
-/** Where the server keeps everything, and what the operator proves to be one with. */
 export interface Keeping {
   /** Not open yet. */
   readonly store: StoreDriver
-  /** Whether there was no store when it was opened, so that an empty one was made. */
+  /** Whether opening the store made a new, empty one. */
   readonly isNew: () => boolean
   readonly adminKey: AdminKey
 }
 
-/** Where the store is in a data directory. */
+/** The path of the store in a data directory. */
 export function storeLocation(dataDir: string): string {
   return join(resolve(dataDir), 'store')
 }
 
 /**
- * The store that the options ask for: the embedded one in `dataDir`, or the Redis of `redisUrl`, whose statements on what an
- * ack means go to the log.
+ * The store of the options: the embedded one in `dataDir`, or the Redis of `redisUrl`, which logs how durable its acks are.
  *
  * @param onLost called once if the embedded store is lost
  * @throws Error with one line for the operator: the data directory or its admin key cannot be used, its store was moved
- * into Redis or has gone, or there is no admin key beside `redisUrl`
+ * into Redis or went away, or `redisUrl` is set without `adminKey`
  */
 export async function chooseStore(
   options: ServerOptions,
@@ -76,7 +74,7 @@ async function redisStore(
   log: FastifyBaseLogger,
   observer: Observer,
 ): Promise<StoreDriver> {
-  // Who does without Redis has 8 MB more.
+  // Saves 8 MB of memory for servers without Redis.
   const { createRedisStore } = await import('../../store/redis/index.ts')
   return createRedisStore({
     url,

@@ -10,9 +10,9 @@ import { ThingMap } from '../../forward/thing-map.ts'
 import type { ServerOptions } from '../options/options.ts'
 
 /**
- * What the options say of forwarding; undefined: nothing is forwarded.
+ * The forwarding that the options set up; undefined if nothing is forwarded.
  *
- * @throws Error with one line for the operator: an option is missing or not for this store, or a file cannot be used
+ * @throws Error with one line for the operator: an option is missing or does not fit the store, or a file cannot be used
  */
 export async function forwardingOf(
   options: ServerOptions,
@@ -43,8 +43,8 @@ type Listeners = Pick<ServerOptions, 'host' | 'tlsHost' | 'httpPort' | 'httpsPor
 const wildcards = ['0.0.0.0', '::']
 
 /**
- * Whether a server with these options would itself listen at the URL. A name that cannot be resolved now is the server's only if
- * it is spelled like `host`.
+ * Whether a server with these options listens at the URL. A name that cannot be resolved now counts as the server's only if it
+ * equals `host`.
  *
  * @param url with `mqtt`, `mqtts`, `ws` or `wss`
  */
@@ -65,7 +65,7 @@ export async function isOwnAddress(url: string, options: Listeners): Promise<boo
   )
 }
 
-/** The name itself is one of them. */
+/** The name itself and the addresses to which it resolves. */
 async function addressesOf(host: string): Promise<string[]> {
   const name = host.replace(/^\[|\]$/g, '').toLowerCase()
   const found = await lookup(name, { all: true }).catch(() => [])

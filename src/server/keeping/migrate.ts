@@ -10,12 +10,12 @@ import type { ServerOptions } from '../options/options.ts'
 import { storeLocation } from './choose-store.ts'
 import { markMoved } from './marks.ts'
 
-/** Between lines of progress, milliseconds. */
+/** Milliseconds between lines of progress. */
 const lineEvery = 1_000
 
 /**
- * `thingwire migrate`: moves the embedded store of a data directory into Redis. Says on stderr how far it is, and on stdout
- * what was moved.
+ * `thingwire migrate`: moves the embedded store of a data directory into Redis. Prints progress to stderr and a summary to
+ * stdout.
  *
  * @throws Error with one line for the operator
  */
@@ -48,7 +48,7 @@ The embedded store is unchanged. No server starts on it any more, because Redis 
 The store does not contain the admin key: set THINGWIRE_ADMIN_KEY on every node, to the old key (${dataDir}/admin-key) or a new one.`)
 }
 
-/** A line a second, and one at the begin and the end of each step. */
+/** Prints a line a second, and one at the beginning and the end of each step. */
 function progressLines(say: (line: string) => void): (progress: Progress) => void {
   let begin = { step: '', time: 0, records: 0 }
   let newest = 0
@@ -68,12 +68,11 @@ function grouped(count: number): string {
 }
 
 /**
- * What becomes of a document of the embedded store in Redis, where write numbers are others: those that it holds are
- * translated. Event ids are not moved, so that a stream that is resumed over the move gets `reset`. Nor is the position of
- * forwarding, which needs the embedded store.
+ * The document in Redis for one of the embedded store, with its write numbers translated. Event ids are not moved, so a stream
+ * that is resumed after the move gets `reset`. Nor is the position of forwarding, which needs the embedded store.
  *
- * @param numberOf what becomes of a write number
- * @returns undefined: it stays behind
+ * @param numberOf the write number in Redis for one of the embedded store
+ * @returns undefined if the document is not moved
  */
 export function movedDocument(
   name: string,

@@ -6,8 +6,7 @@ import { restoreLevelStore } from '../../store/level/database/backup.ts'
 import { storeLocation } from './choose-store.ts'
 
 /**
- * Makes a data directory of a backup (`POST /v2/admin/backup`). The directory must be new or empty. The admin key is
- * no part of a backup.
+ * Restores a backup (`POST /v2/admin/backup`) into a new or empty data directory. A backup has no admin key.
  *
  * @throws Error with one line for the operator; the directory is then as it was
  */
@@ -21,7 +20,7 @@ export async function restoreDataDir(backup: string, dataDir: string): Promise<v
   const [first] = await readdir(dataDir)
   if (first !== undefined)
     throw new Error(`the data directory ${dataDir} must be empty: it contains ${first}`)
-  // Under its own name only when it is whole: a server never opens half a store.
+  // Renamed only when it is complete, so that a server never opens half a store.
   const incomplete = join(dataDir, 'store-incomplete')
   try {
     await restoreLevelStore(createReadStream(backup), incomplete)

@@ -7,19 +7,17 @@ import { Redactor } from '../../core/refusals/redactor.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { ServerOptions } from '../options/options.ts'
 
-/** A log that a flood does not fill. */
 interface SampledLogger extends Logger {
-  /** Writes the count of lines held back since it was last logged; for the end of the process. */
+  /** Logs how many lines were suppressed since the last report. Call it when the process ends. */
   reportHeldBack(): void
 }
 
 /**
- * The log on stderr: JSON lines, or on a terminal lines for people. No secret gets into it (contract §1): a thing token is part of the path, so paths
- * are logged without long segments and without query, headers and bodies not at all, and errors are scrubbed. Nobody
- * can fill it either: of the lines with one text, from `info` to `error`, the first five a minute are written, and
- * then one with the text and `suppressed`, the number of the others.
+ * The log on stderr: JSON lines, or readable lines on a terminal. It has no secrets (contract §1.1): paths lose their query and long
+ * segments, since a thing token may be one; headers and bodies are not logged; errors are redacted. A flood cannot fill it: of lines
+ * with one text, from `info` to `error`, five a minute are written, then one with `suppressed`, the number of the others.
  *
- * @param setup `adminKey`: the configured one; `period`: in the place of the minute, milliseconds, for a test
+ * @param setup `adminKey`: the configured one; `period`: milliseconds in place of the minute, for a test
  */
 export function createLogger(
   level: ServerOptions['logLevel'],
@@ -56,7 +54,7 @@ export function createLogger(
   return Object.assign(log, { reportHeldBack })
 }
 
-/** Makes `09:30:15 warn the store is short of space free=1024` of a line of JSON. */
+/** Writes a JSON line as `09:30:15 warn the store is short of space free=1024`. */
 class LinesForPeople {
   write(json: string): void {
     const { level, time, pid: _pid, hostname: _hostname, msg, ...others } = JSON.parse(json) as LogLine
@@ -78,14 +76,14 @@ interface LogLine extends Readonly<Record<string, unknown>> {
   readonly msg?: string
 }
 
-/** Who turns `debug` on wants to see all, and after `fatal` there is nothing more. */
+/** Lines at `debug` are not sampled, because the operator asked for all of them; nor at `fatal`, which is the last line. */
 const sampledLevels: Readonly<Record<number, 'info' | 'warn' | 'error'>> = {
   30: 'info',
   40: 'warn',
   50: 'error',
 }
 
-/** The text of a line, which is one of a few; without one the name of its error, whose text is anything. */
+/** The text of a line, which is a constant; or the name of its error, since the text of an error may be anything. */
 function kindOf(line: readonly unknown[]): string {
   const [first, text] = line
   if (typeof first === 'string') return first
@@ -94,7 +92,7 @@ function kindOf(line: readonly unknown[]): string {
   return error instanceof Error ? error.name : ''
 }
 
-/** One line per request, when it is over. At `debug`: a line per write wears out an SD card. */
+/** Logs one line for each request when it ends, at `debug`: a line for each write would wear out an SD card. */
 export class RequestLog extends LogController {
   readonly #log: Pick<FastifyBaseLogger, 'level'>
   readonly #redactor: Redactor
@@ -112,7 +110,7 @@ export class RequestLog extends LogController {
     request: FastifyRequest,
     reply: FastifyReply,
   ): void {
-    // A line that nobody reads costs as much as the parsing of the body.
+    // Making a line that is not written would cost as much as parsing the body.
     const { level } = this.#log
     if (!error && level !== 'debug' && level !== 'trace') return
     const milliseconds = Math.round(reply.elapsedTime)
@@ -121,11 +119,11 @@ export class RequestLog extends LogController {
     else request.log.debug(line, 'request')
   }
 
-  /** The one of Fastify prints the URL. */
+  /** Logs nothing: the method of Fastify would print the URL. */
   override routeNotFound(): void {}
 }
 
-/** The log of one request, made when there is something to say: for most there is nothing. */
+/** The log of one request. Makes the child logger only at its first line: most requests have none. */
 export class LogOfRequest implements FastifyBaseLogger {
   readonly #make: () => FastifyBaseLogger
   #made: FastifyBaseLogger | undefined
@@ -181,17 +179,17 @@ export class LogOfRequest implements FastifyBaseLogger {
   }
 }
 
-/** Of a path: a thing id has 16. Longer ones may be as much of a token as gives it away. */
+/** Characters of a path segment that are logged: a thing id has 16, and a longer one may be part of a token. */
 const longestSegment = 20
-/** Characters of a path, of an error's text and of its stack that are logged: a request may hold 16 KiB of them. */
+/** Characters that are logged of a path, an error message and a stack: a client could send 16 KiB. */
 const longestPath = 200
 const longestText = 1_000
 const longestStack = 4_000
 
-/** Path without what may be a secret: the query, and every segment that is longer than a thing id, however encoded. */
+/** The path without its query, with every segment redacted that may contain a token. */
 export function redactPath(url: string, redactor: Redactor): string {
   const [path = ''] = url.split('?', 1)
-  // First the admin key, which may have slashes.
+  // Before the split: an admin key may have slashes.
   return redactor
     .redact(path, longestPath)
     .split('/')
@@ -204,8 +202,8 @@ function requestSummary(request: FastifyRequest, redactor: Redactor): object {
 }
 
 /**
- * Only what is known to be safe: other fields of an error, such as Node's `rawPacket`, hold the request. Without stacks where
- * the store is away or the server stops: that is no defect, and is logged many times.
+ * The safe fields of an error: others, such as Node's `rawPacket`, contain the request. An outage of the store or a stop of the
+ * server is no defect and may be logged many times, so its error has no stack.
  */
 export function errorSummary(error: unknown, redactor: Redactor, withStack = !isOutage(error)): object {
   if (!(error instanceof Error)) return { message: redactor.redact(String(error), longestText) }
@@ -224,16 +222,15 @@ function isOutage(error: unknown): boolean {
   return error instanceof ThingwireError && error.status === 503
 }
 
-/** Lines of one kind that are written in a period. */
+/** Lines of one kind (level and text) that are written in a period. */
 const writtenPerKind = 5
 /** Milliseconds. */
 const defaultPeriod = 60_000
-/** Kinds that are counted apart in a period; lines of further ones are one kind together. */
+/** Kinds that are counted separately in a period; all further ones count as one kind. */
 const maximumKinds = 64
 
-/** Lines of one kind that were not written. */
 export interface HeldBack {
-  /** As pino counts levels: 30 is `info`, 50 is `error`. */
+  /** A level of pino: 30 is `info`, 50 is `error`. */
   readonly level: number
   readonly kind: string
   readonly suppressed: number
@@ -246,8 +243,8 @@ interface Kind {
 }
 
 /**
- * What keeps a log from being filled by who sends much that is worth a line: of each kind of line the first five a
- * minute are written, the others counted. Memory is bounded, whatever is logged.
+ * Limits the lines that clients can cause: the first five lines of a kind in a minute are written, the others counted. Memory
+ * is bounded.
  */
 export class LogSampling {
   readonly #report: (heldBack: HeldBack) => void
@@ -256,7 +253,7 @@ export class LogSampling {
   #end: NodeJS.Timeout | undefined
 
   /**
-   * @param report called at the end of a minute for each kind of which lines were held back
+   * @param report called at the end of a period for each kind with suppressed lines
    * @param period milliseconds, for a test
    */
   constructor(report: (heldBack: HeldBack) => void, period = defaultPeriod) {
@@ -264,7 +261,7 @@ export class LogSampling {
     this.#period = period
   }
 
-  /** @returns whether a line is to be written; else it is counted */
+  /** Counts a line. @returns whether it should be written */
   admits(level: number, kind: string): boolean {
     this.#end ??= setTimeout(() => this.endPeriod(), this.#period).unref()
     const known = this.#kinds.get(`${level} ${kind}`) ?? this.#newKind(level, kind)
@@ -272,7 +269,7 @@ export class LogSampling {
     return known.lines <= writtenPerKind
   }
 
-  /** Reports what was held back so far, and begins anew. */
+  /** Reports the suppressed lines, and begins a new period. */
   endPeriod(): void {
     clearTimeout(this.#end)
     this.#end = undefined
@@ -294,7 +291,7 @@ export class LogSampling {
   }
 }
 
-/** An id that distinguishes the lines of this process from those of others. */
+/** Distinguishes the ids of this process from those of other runs. */
 const run = randomBytes(5).toString('hex')
 let requests = 0
 let connections = 0
@@ -302,8 +299,8 @@ let connections = 0
 const wellFormed = /^[\w.-]{1,64}$/
 
 /**
- * The id of a request, in all of its lines: its `X-Request-Id` if that is well formed and could be no credential, else one of
- * this process.
+ * The id of a request in all of its log lines: its `X-Request-Id` if that is well formed and cannot be a credential, else a new
+ * id.
  */
 export function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>, redactor: Redactor): string {
   const given = headers['x-request-id']
@@ -311,7 +308,7 @@ export function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>, redac
   return `${run}-${(++requests).toString(36)}`
 }
 
-/** The id of an MQTT connection, in all of its lines. */
+/** The id of an MQTT connection in all of its log lines. */
 export function newConnectionId(): string {
   return `${run}-c${(++connections).toString(36)}`
 }

@@ -1,19 +1,19 @@
 type Labels = Readonly<Record<string, string>>
 
 /**
- * Values of one series of a Prometheus histogram, at a cost that every write can afford: prom-client's own looks its labels
- * up by their text at each `observe`, which takes ten times as long.
+ * One series of a Prometheus histogram. The histogram of prom-client looks up its labels by text at each `observe`, which takes
+ * ten times as long: too much for every write.
  */
 export class Distribution {
   readonly #bounds: readonly number[]
   readonly #labels: Labels
-  /** By bucket; the last one is without a bound. */
+  /** By bucket; the last one has no upper bound. */
   readonly #counts: Float64Array
   #sum = 0
 
   /**
-   * @param bounds of the buckets, upwards, ascending
-   * @param labels which no other series of the histogram has
+   * @param bounds upper bounds of the buckets, ascending
+   * @param labels unique among the series of the histogram
    */
   constructor(bounds: readonly number[], labels: Labels = {}) {
     this.#bounds = bounds
@@ -29,7 +29,7 @@ export class Distribution {
     this.#sum += value
   }
 
-  /** In the exposition format a bucket counts what is in the smaller ones, too. @param name of the histogram */
+  /** Samples with cumulative buckets, as the exposition format wants them. @param name of the histogram */
   samples(name: string) {
     const labels = this.#labels
     let count = 0

@@ -2,17 +2,16 @@ import type { Observer, WriteDoor, WriteOutcome } from '../../core/observer.ts'
 import type { Reason } from '../../errors.ts'
 import { Distribution } from './distribution.ts'
 
-/** Writes of one door that ended alike. */
 interface Count {
   writes: number
   records: number
 }
 
-/** Seconds, around what is promised: an ack within milliseconds, and at the latest after `storeTimeout`. */
+/** Bounds in seconds: most acks take milliseconds, and none takes longer than `storeTimeout`. */
 const seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const
 const changes = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000] as const
 
-/** Counts what the service has reported since its start. */
+/** Counts the events of the service since its start. */
 export class Observations implements Observer {
   readonly acks = {
     http: new Distribution(seconds, { door: 'http' }),
@@ -34,13 +33,13 @@ export class Observations implements Observer {
     host: new Tally(),
     magic: new Tally(),
   }
-  /** Requests that were answered with an error. */
+  /** Error answers. */
   readonly httpErrors = new Tally<Reason>()
-  /** Open MQTT connections, by how they came in. */
+  /** Open MQTT connections, by transport. */
   readonly connections = { mqtt: 0, websocket: 0 }
-  /** CONNECTs that were answered, by the return code of CONNACK. */
+  /** Answered CONNECTs, by the return code of CONNACK. */
   readonly connects = new Tally<string>([0, 1, 2, 3, 4, 5].map(code => [String(code), 0] as const))
-  /** MQTT connections that did not end in order, by the reason if it is one of the catalogue. */
+  /** MQTT connections that ended with an error, by its reason if it is in the catalogue. */
   readonly brokenOff = new Tally<Reason | 'other'>([['other', 0]])
   storedRecords = 0
   droppedMessages = 0
@@ -87,7 +86,6 @@ function noWrites(): Record<WriteOutcome, Count> {
   return { stored: none(), unstored: none(), repeated: none(), dry_run: none() }
 }
 
-/** How often each of a few things has happened. */
 class Tally<Name extends string> extends Map<Name, number> {
   add(name: Name): void {
     this.set(name, (this.get(name) ?? 0) + 1)

@@ -29,17 +29,17 @@ export const readMetrics: Operation = {
   refusals: ofAdmin,
 }
 
-/** What proxies say of the client for which they ask: whoever is behind one is not this machine. */
+/** Headers that proxies add. A request with one of them may come from another machine. */
 const proxyHeaders = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'] as const
 
 /**
- * `GET /metrics` (contract §6): what docs/reference/metrics.md lists, as Prometheus text. For the admin key, and for programs on this
- * machine that ask without a proxy, and by a name of loopback; with `publicMetrics` for everybody.
+ * `GET /metrics` (contract §6): the metrics of docs/reference/metrics.md as Prometheus text. Needs the admin key, except for a program
+ * on this machine that asks for a loopback name without a proxy. With `publicMetrics` nobody needs it.
  */
 export function metricsRoute(app: FastifyInstance, sources: MetricSources): void {
   const { access, limits } = sources.things
   const { publicMetrics } = sources.options
-  // Made when it is asked for first: it watches the event loop and the garbage collector from then on.
+  // Made at the first request, since it then watches the event loop and the garbage collector.
   let registry: Registry | undefined
   app.get('/metrics', { config: { operation: readMetrics } }, async (request, reply) => {
     if (!publicMetrics && !isLocal(request)) {
@@ -53,15 +53,15 @@ export function metricsRoute(app: FastifyInstance, sources: MetricSources): void
 }
 
 /**
- * A page elsewhere may have its name resolved to this machine, so that the browser of somebody here asks for it (DNS rebinding): the
- * browser then sends that name as Host.
+ * Also checks Host, against DNS rebinding: a foreign page may let its name resolve to loopback, and a browser on this machine then
+ * sends that name as Host.
  */
 function isLocal({ socket, headers }: FastifyRequest): boolean {
   if (proxyHeaders.some(name => headers[name] !== undefined)) return false
   return isLoopback(socket.remoteAddress ?? '') && isNameOfLoopback(headers.host)
 }
 
-/** @param host of a request; undefined: a simple client left it out, which no browser does */
+/** @param host undefined if a simple client left it out; browsers always send it */
 function isNameOfLoopback(host = 'localhost'): boolean {
   const name = host.replace(/:\d*$/, '').replace(/^\[(.*)\]$/, '$1')
   return name.toLowerCase() === 'localhost' || isLoopback(name)

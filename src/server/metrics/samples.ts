@@ -1,49 +1,44 @@
 import type { Metric, Registry } from 'prom-client'
 import type { Distribution } from './distribution.ts'
 
-/** What a metric is when it is asked for. */
+/** One value of a metric at a scrape. */
 export type Sample = readonly [labels: Readonly<Record<string, string>>, value: number]
 
-interface MetricParts {
-  readonly name: string
-  readonly help: string
-}
-
-interface SampledParts extends MetricParts {
-  /** Called at each scrape. A number is a sample without labels; undefined: there is none to give. */
-  readonly read: () => Samples | Promise<Samples>
-}
-
+/** Called at each scrape. A number is a sample without labels; undefined: no sample. */
+type Read = () => Samples | Promise<Samples>
 type Samples = number | undefined | readonly Sample[]
 
-/** A metric that is kept elsewhere. */
-export function sampled(
-  registry: Registry,
-  type: 'counter' | 'gauge',
-  { read, ...parts }: SampledParts,
-): void {
-  register(registry, type, parts, async () => {
-    const found = (await read()) ?? []
-    const samples = typeof found === 'number' ? [[{}, found] as const] : found
-    return samples.map(([labels, value]) => ({ labels, value }))
-  })
+/** Metrics by name. */
+export type Metrics = Readonly<Record<string, MetricParts>>
+
+interface MetricParts {
+  readonly type: 'counter' | 'gauge' | 'histogram'
+  readonly help: string
+  readonly values: (name: string) => Promise<readonly object[]>
 }
 
-interface HistogramParts extends MetricParts {
-  readonly series: readonly Distribution[]
+export function counter(help: string, read: Read): MetricParts {
+  return { type: 'counter', help, values: () => valuesOf(read) }
 }
 
-export function histogram(registry: Registry, { series, ...parts }: HistogramParts): void {
-  register(registry, 'histogram', parts, async () => series.flatMap(each => each.samples(parts.name)))
+export function gauge(help: string, read: Read): MetricParts {
+  return { type: 'gauge', help, values: () => valuesOf(read) }
 }
 
-function register(
-  registry: Registry,
-  type: string,
-  { name, help }: MetricParts,
-  values: () => Promise<readonly object[]>,
-): void {
-  // The registry asks nothing else of a metric.
-  const get = async () => ({ name, help, type, values: await values() })
-  registry.registerMetric({ name, get } as unknown as Metric)
+async function valuesOf(read: Read): Promise<readonly object[]> {
+  const found = (await read()) ?? []
+  const samples = typeof found === 'number' ? [[{}, found] as const] : found
+  return samples.map(([labels, value]) => ({ labels, value }))
+}
+
+export function histogram(help: string, series: readonly Distribution[]): MetricParts {
+  return { type: 'histogram', help, values: async name => series.flatMap(each => each.samples(name)) }
+}
+
+export function register(registry: Registry, metrics: Metrics): void {
+  for (const [name, { type, help, values }] of Object.entries(metrics)) {
+    // The registry calls no other method of a metric.
+    const get = async () => ({ name, help, type, values: await values(name) })
+    registry.registerMetric({ name, get } as unknown as Metric)
+  }
 }

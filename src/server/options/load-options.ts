@@ -29,8 +29,8 @@ interface OptionSource {
 export type TypedNames = Readonly<Partial<Record<OptionName, string>>>
 
 /**
- * Puts the options together: command line before environment before file before default. Every source is checked
- * in full, also where another one wins.
+ * Merges the options: the command line wins over the environment, the file and the defaults, in this order. Every source is
+ * checked in full, even values that another source overrides.
  *
  * @param flags values of the command line by flag name (`http-port`), `config` among them
  * @throws Error whose message is one line that names source and option, never the value of a secret
@@ -88,7 +88,7 @@ function mergeOptions(sources: readonly OptionSource[]): ServerOptions {
   return merged as ServerOptions
 }
 
-/** 0 takes a free port, so two of them differ. */
+/** Port 0 is exempt: it takes a free port each time. */
 function refuseSharedPort(options: ServerOptions): void {
   const { host, tlsHost = host, tlsCert } = options
   const plain = ['httpPort', 'mqttPort', 'lenientPort'] as const
@@ -118,7 +118,7 @@ function check(name: OptionName, { label, values }: OptionSource): unknown {
   throw new Error(`${label(name)} must be ${rule}${why === undefined ? '' : `: ${why}`}`)
 }
 
-/** What a program gives may be a function, or something that has itself as a member. */
+/** A program may pass a function or a cyclic object. */
 function isJson(value: unknown): boolean {
   try {
     return JSON.stringify(value) !== undefined
@@ -134,7 +134,7 @@ function fromFlags(flags: Readonly<Record<string, string | undefined>>, typed: T
   return { label: name => typed[name] ?? `--${flagName(name)}`, values }
 }
 
-/** What Kubernetes and Docker links set for a service that is called thingwire: no options of ours. */
+/** Variables that Kubernetes and Docker links set for a service with the name thingwire; they are no options. */
 const serviceVariable = /^THINGWIRE_(SERVICE_HOST|SERVICE_PORT|PORT)(_|$)/
 
 function fromEnvironment(environment: NodeJS.ProcessEnv): OptionSource {
@@ -145,7 +145,7 @@ function fromEnvironment(environment: NodeJS.ProcessEnv): OptionSource {
     const name = names.get(variable)
     if (name === undefined && !serviceVariable.test(variable))
       throw unknownOption(variable, 'the environment')
-    // Compose files pass on variables that are not set as empty ones.
+    // Compose files pass an unset variable as an empty one.
     if (name !== undefined && text !== '') values[name] = fromText(name, text)
   }
   return { label: environmentName, values }

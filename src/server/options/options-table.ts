@@ -1,6 +1,6 @@
 import { declarationOf, environmentName, flagName, type OptionName, optionNames } from './options.ts'
 
-/** `docs/reference/options.md`: a test holds the file equal to this. */
+/** The text of `docs/reference/options.md`; a test compares them. */
 export function optionsTable(): string {
   return `# Options
 
@@ -15,7 +15,7 @@ ${optionNames.map(row).join('\n')}
 `
 }
 
-/** One line of \`thingwire --help\` for each option of the command line. */
+/** One line for each option in `thingwire --help`. */
 export function optionsHelp(): string {
   return optionNames
     .filter(name => !declarationOf(name).secret)

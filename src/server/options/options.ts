@@ -18,8 +18,8 @@ import { redisStoreRules } from '../../store/redis/connection/option-rules.ts'
 import { limitDeclarations } from './limit-options.ts'
 
 /**
- * Every option of the server, declared once (contract §10). `config/default.json` and `docs/reference/options.md` are held
- * equal to this by a test.
+ * Every option of the server (contract §10). Tests compare `config/default.json` and `docs/reference/options.md` with these
+ * declarations.
  */
 
 const origin = z.string().regex(/^(\*|[a-z][a-z0-9+.-]*:\/\/[^/\s]+)$/)
@@ -33,7 +33,7 @@ const address = z
     return family !== 0 && (length === undefined || Number(length) <= (family === 4 ? 32 : 128))
   })
 
-/** As texts such as `debug.*=1d`; two of one pattern would leave open which counts. */
+/** Rules such as `debug.*=1d`, each pattern once: with two it would be unclear which applies. */
 const retentionRules = listOf(
   'a list of ages such as 30d (a whole number and s, m, h or d) or keys with an age such as debug.*=1d, each key once',
   z.string().refine(text => parseRetentionRule(text) !== undefined),
@@ -295,7 +295,7 @@ export type ServerOptions = {
 
 export const optionNames = Object.keys(optionDeclarations) as readonly OptionName[]
 
-/** The declaration of one option, without its own type: for what treats all options alike. */
+/** The declaration of an option, for code that treats all options alike. */
 export function declarationOf(name: OptionName): OptionDeclaration {
   return optionDeclarations[name]
 }

@@ -3,28 +3,28 @@ import { readFile } from 'node:fs/promises'
 import { createSecureContext } from 'node:tls'
 import type { ServerOptions } from '../options/options.ts'
 
-/** Paths, as `tlsCert` and `tlsKey` give them. */
+/** Paths of the options `tlsCert` and `tlsKey`. */
 export interface CertificateFiles {
   readonly tlsCert: string
   readonly tlsKey: string
 }
 
-/** What the two files hold, PEM. */
+/** The contents of the two files, PEM. */
 export interface CertificatePair {
   readonly cert: string
   readonly key: string
 }
 
-/** When the certificate of a pair, the first of its chain, is valid. */
+/** The validity of the first certificate in the chain. */
 export interface Validity {
   readonly from: Date
   readonly to: Date
 }
 
 /**
- * The files that the options name, if they name any.
+ * The files that the options name; undefined if they name none.
  *
- * @throws Error with one line for the operator if there is one option without the other
+ * @throws Error with one line for the operator if only one of the options is set
  */
 export function certificateFiles({ tlsCert, tlsKey }: ServerOptions): CertificateFiles | undefined {
   if (tlsCert === undefined && tlsKey === undefined) return undefined
@@ -46,9 +46,9 @@ async function read(option: keyof CertificateFiles, path: string): Promise<strin
 }
 
 /**
- * Looks whether a pair can be served, leaving its validity aside.
+ * Checks that a pair can be served, except for its validity.
  *
- * @throws Error with one line for the operator, without anything of the key
+ * @throws Error with one line for the operator, without any part of the key
  */
 export function checkPair({ cert, key }: CertificatePair, { tlsCert, tlsKey }: CertificateFiles): Validity {
   const certificate = attempt(

@@ -8,19 +8,19 @@ import {
   type Validity,
 } from './certificate.ts'
 
-/** Between two looks at the files, milliseconds. */
+/** Milliseconds between reads of the files. */
 const defaultLookEvery = 2_000
 
-/** Why what the files hold is not served. */
+/** Why the pair in the files is not served. */
 interface Problem {
   readonly level: 'warn' | 'error'
   readonly text: string
 }
 
 /**
- * The certificate that all TLS listeners serve. Its files are read again every two seconds, which also sees what
- * watching a directory does not: symbolic links that are swapped (Kubernetes, certbot) and network file systems.
- * Connections that stand keep what they have; new ones get the new certificate.
+ * The certificate of all TLS listeners. Its files are read every two seconds, because watching a directory misses swapped
+ * symbolic links (Kubernetes, certbot) and changes on network file systems. Open connections keep their certificate; new ones get
+ * the new certificate.
  */
 export class ServedCertificate {
   readonly #files: CertificateFiles
@@ -28,13 +28,13 @@ export class ServedCertificate {
   readonly #lookEvery: number
   readonly #servers = new Set<Server>()
   #served: CertificatePair
-  /** What was wrong at the last look, and at how many looks in a row. */
+  /** The problem of the last read, and the number of reads in a row with it. */
   #problem: { readonly text: string; readonly looks: number } | undefined
   #next: NodeJS.Timeout | undefined
   #isClosed = false
 
   /**
-   * @param lookEvery milliseconds, for a test. Default 2,000.
+   * @param lookEvery milliseconds between reads, for a test. Default 2,000.
    * @throws Error with one line for the operator if the pair cannot be read or served, or has expired
    */
   static async open(
@@ -63,7 +63,7 @@ export class ServedCertificate {
     this.#lookEvery = lookEvery
   }
 
-  /** For the making of a TLS server, which is then to be given to `keepUp`. */
+  /** Options for a new TLS server; give that server to `keepUp`. */
   get tlsOptions(): TlsOptions {
     return { ...this.#served, minVersion: 'TLSv1.2' }
   }
@@ -73,7 +73,7 @@ export class ServedCertificate {
     this.#servers.add(server)
   }
 
-  /** Looks at the files no more. */
+  /** Stops reading the files. */
   close(): void {
     this.#isClosed = true
     clearTimeout(this.#next)
@@ -87,7 +87,7 @@ export class ServedCertificate {
 
   async #look(): Promise<void> {
     const problem = await this.#take()
-    // Reported at the second look: while only one of the two files is replaced, they do not belong together.
+    // Reported at the second read: at the first one, only one of the two files may have been replaced yet.
     const looks = problem !== undefined && problem.text === this.#problem?.text ? this.#problem.looks + 1 : 1
     this.#problem = problem && { text: problem.text, looks }
     if (problem && looks === 2) {
@@ -98,7 +98,7 @@ export class ServedCertificate {
     }
   }
 
-  /** Serves what the files hold, if that has changed and can be served. */
+  /** Serves the pair in the files if it has changed and can be served. @returns why it cannot */
   async #take(): Promise<Problem | undefined> {
     try {
       const pair = await readPair(this.#files)

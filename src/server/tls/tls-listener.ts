@@ -4,19 +4,19 @@ import type { FastifyBaseLogger } from 'fastify'
 import { type Endpoint, listen, probeAfter } from '../connections/listening.ts'
 import type { ServedCertificate } from './served-certificate.ts'
 
-/** From the connection to the end of its TLS handshake, milliseconds: as long as HTTP waits for a request's head. */
+/** Milliseconds from the connection to the end of its TLS handshake: as long as HTTP waits for the head of a request. */
 const defaultHandshakeTimeout = 30_000
 
 interface TlsListenerOptions {
   readonly certificate: ServedCertificate
   readonly endpoint: Endpoint
-  /** Whether a client that closes its half of the connection still gets what is sent to it. */
+  /** Whether a client that has closed its half of the connection can still receive. */
   readonly allowHalfOpen: boolean
   /** Milliseconds. Default 30,000. */
   readonly handshakeTimeout?: number
-  /** Takes each connection first, and calls `next` when its handshake may begin. */
+  /** Called with each new connection; calls `next` when the handshake may begin. */
   readonly admit: (socket: Socket, next: () => void) => void
-  /** Takes a connection whose handshake is done. */
+  /** Called with each connection after its handshake. */
   readonly accept: (socket: TLSSocket) => void
   readonly log: FastifyBaseLogger
 }
@@ -24,12 +24,12 @@ interface TlsListenerOptions {
 export interface TlsListener {
   readonly address: AddressInfo
   isListening(): boolean
-  /** Stops listening, cuts handshakes, and resolves when the last connection is closed, which others have to do. */
+  /** Stops listening, cuts handshakes, and resolves when the caller has closed the last connection. */
   close(): Promise<void>
 }
 
 /**
- * Listens where TLS is spoken, version 1.2 or later.
+ * Listens for TLS 1.2 or later.
  *
  * @throws Error with one line for the operator if it cannot listen
  */
@@ -41,7 +41,7 @@ export async function openTlsListener(options: TlsListenerOptions): Promise<TlsL
   const handshakes = new Map<string, Socket>()
   tls.on('secureConnection', socket => {
     handshakes.delete(peerOf(socket))
-    // Only now: who has closed its half can not finish a handshake.
+    // Set after the handshake, which a client that has closed its half cannot finish.
     socket.allowHalfOpen = options.allowHalfOpen
     options.accept(socket)
   })

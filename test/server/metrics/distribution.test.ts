@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
 import { Distribution } from '../../../src/server/metrics/distribution.ts'
-import { histogram } from '../../../src/server/metrics/samples.ts'
+import { histogram, register } from '../../../src/server/metrics/samples.ts'
 
 describe('a distribution', () => {
   it('is a histogram: each bucket counts what is up to its bound', async () => {
@@ -9,7 +9,7 @@ describe('a distribution', () => {
     const http = new Distribution([0.5, 1], { door: 'http' })
     const mqtt = new Distribution([0.5, 1], { door: 'mqtt' })
     for (const value of [0.25, 0.5, 0.75, 8]) http.observe(value)
-    histogram(registry, { name: 'a_seconds', help: 'What it is.', series: [http, mqtt] })
+    register(registry, { a_seconds: histogram('What it is.', [http, mqtt]) })
     const lines = (await registry.metrics()).trim().split('\n')
     expect(lines.slice(0, 7)).toEqual([
       '# HELP a_seconds What it is.',
