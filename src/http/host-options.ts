@@ -8,21 +8,21 @@ import { bodyLoss, giveUpBody, isRefusing } from './request/body-bytes.ts'
 import { maximumPathPart } from './request/paths.ts'
 
 /**
- * What a plugin cannot set and a host of `thingsHttp` should: `fastify({ ...hostOptions, … })`. Simple clients are
- * then tolerated, and what fails before there is a route is answered like every other error (contract §6). A host
- * with `http` options of its own puts `...hostOptions.http` into them.
+ * Options that a host of `thingsHttp` should set, because a plugin cannot: `fastify({ ...hostOptions, … })`. The host then
+ * tolerates simple clients, and a failure before routing gets the usual error answer (contract §6). A host with `http` options of
+ * its own adds `...hostOptions.http` to them.
  */
 export const hostOptions = {
   routerOptions: {
     ignoreTrailingSlash: true,
     ignoreDuplicateSlashes: true,
-    // Fastify's 100 would cut off keys of 128 characters and settings paths.
+    // The default of 100 would refuse keys of 128 characters and settings paths.
     maxParamLength: maximumPathPart,
   },
-  // Hand-made clients leave Host out, and nothing here depends on it.
+  // Hand-made clients leave out Host, and no route needs it.
   http: { requireHostHeader: false },
   clientErrorHandler: (error: NodeJS.ErrnoException, socket: Socket) => refuseConnection(error, socket),
-  // A path with a broken percent-encoding or an endless part: Fastify would echo it.
+  // For a path with a broken percent-encoding or a too long part, which Fastify would echo.
   frameworkErrors: (error: { code: string }, request: FastifyRequest, reply: FastifyReply) => {
     const isTooLong = error.code === 'FST_ERR_MAX_PARAM_LENGTH'
     const refusal = isTooLong
@@ -37,7 +37,7 @@ export const hostOptions = {
 
 const refused = new WeakSet<Socket>()
 
-/** Answers bytes that are no HTTP, or that come too slowly, then closes. */
+/** Answers bytes that are not HTTP or come too slowly, and closes the connection. */
 function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
   if (refused.has(socket)) return
   refused.add(socket)
@@ -46,7 +46,7 @@ function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
     return
   }
   const answering = answerUnderWay(socket)
-  // Bytes after a body [field]: they are no reason to lose the answer to what came before them.
+  // Some clients send bytes after the body [field]; the request before them still gets its answer.
   if (answering && (answering.req.complete || isRefusing(socket))) {
     closeAfter(answering, socket)
     return
@@ -56,7 +56,7 @@ function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
   const isAnswered = answering?.headersSent || isRefusing(socket)
   const answer = isAnswered ? '' : rawRefusal(loss ?? refusalOf(error))
   socket.end(answer, () => socket.destroy())
-  // Behind the answer: that of the route goes nowhere.
+  // After the answer was sent, since the answer of the route is then dropped.
   if (loss) giveUpBody(answering.req, loss)
 }
 
@@ -67,7 +67,7 @@ function refusalOf({ code }: NodeJS.ErrnoException): ThingwireError {
   return new ThingwireError('head_too_large', message)
 }
 
-/** Closes when this answer, and those to pipelined requests behind it, are out. */
+/** Closes the connection after this answer and the answers to the pipelined requests behind it. */
 function closeAfter(answering: ServerResponse, socket: Socket): void {
   answering.once('close', () => {
     const next = answerUnderWay(socket)
@@ -76,7 +76,7 @@ function closeAfter(answering: ServerResponse, socket: Socket): void {
   })
 }
 
-/** The answer that Node is sending, or waiting for, on a connection; Node's own default handler looks there too. */
+/** The response that Node is sending or waiting for on a connection; Node's default handler reads the same field. */
 function answerUnderWay(socket: Socket): ServerResponse | undefined {
   return (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined
 }

@@ -10,29 +10,29 @@ import type { Live } from '../live/index.ts'
 import type { StreamLog } from '../live/streams/shared-stream-log.ts'
 import type { MagicStates } from './reading/magic-states.ts'
 
-/** What the HTTP door needs of the service; the `Things` of `createThings` has all of it. */
+/** The parts of the service that the HTTP door needs; the `Things` of `createThings` has them. */
 export interface HttpThings {
   readonly ingest: Ingest
   readonly records: Pick<RecordStore, 'read' | 'aggregate' | 'resources' | 'remove'>
   readonly refused: Pick<RefusedWrites, 'list'>
   readonly live: Live
-  /** What streams may have to read again of it. */
+  /** From which event streams resume. */
   readonly streamLog: StreamLog
   readonly magic: MagicStates
   readonly access: Access
   readonly limits: Limits
-  /** In which reads that cost much wait, by the names of their principals. */
+  /** The queue of costly reads, which takes turns between principals by their names. */
   readonly costlyReads: FairQueue
   readonly registry: ThingRegistry
   readonly sessions: AccessSessionRegistry
   readonly activationCodes: ActivationCodes
   readonly clock: ReceiptClock
-  /** What hands records on to a central server, if anything does. */
+  /** Undefined if the server does not forward. */
   readonly forward?: ForwardReporter | undefined
-  /** Called with each write that is answered. */
+  /** Notified of each answered write. */
   readonly observer?: Observer | undefined
   /** A consistent copy of the store. @throws ThingwireError not_found if the store cannot give one */
   backup(): AsyncIterable<Uint8Array>
-  /** Whether the store could take a write now. True where only free disk is short: a load balancer must not end the reads. */
+  /** Whether the store works. True even if the disk is short, so that a load balancer does not cut off the reads. */
   isReady(): boolean
 }

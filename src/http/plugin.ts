@@ -48,22 +48,21 @@ import { writeRecords, writeRoute } from './routes/write.ts'
 export interface ThingsHttpOptions {
   /** What `createThings` gives. The plugin does not close it. */
   readonly things: Pluggable<HttpThings>
-  /** Most bytes of a body, before and after inflating. Default: the host's `bodyLimit`, which is 1 MiB by default. */
+  /** Largest body in bytes, before and after inflating. Default: the host's `bodyLimit`, which is 1 MiB by default. */
   readonly bodyLimit?: number
   /** Web origins whose pages may read the answers; `*` is any, and the default. */
   readonly allowedOrigins?: readonly string[] | undefined
-  /** Whether the host is stopping: `/readyz` then answers 503. Default: never. */
+  /** Whether the host is stopping; `/readyz` then answers 503. Default: never. */
   readonly isDraining?: () => boolean
-  /** How long a client of a live stream may take nothing before it is cut, milliseconds. Default 5,000. */
+  /** Milliseconds for which a client of a live stream may accept no data before it is cut. Default 5,000. */
   readonly drainTimeout?: number
   /**
-   * Whether errors of the whole app, unknown paths, and wrong methods on the paths that come after the plugin, are answered
-   * in the shape of `/v2`. Default false.
+   * Whether the whole app answers errors, unknown paths and wrong methods in the shape of `/v2`; wrong methods only on paths that
+   * are registered after the plugin. Default false.
    */
   readonly ownsApp?: boolean
 }
 
-/** Under which Fastify knows the plugin. */
 export const httpPluginName = 'thingwire-http'
 
 const optionRules = {
@@ -79,8 +78,8 @@ const optionRules = {
 } as const satisfies Record<keyof ThingsHttpOptions, unknown>
 
 /**
- * The HTTP door (contract §6): `/v2`, `/healthz` and `/readyz`. Leaves the host's own routes, parsers, error handler
- * and hooks as they are. Create the host with `hostOptions`.
+ * The HTTP door (contract §6): `/v2`, `/healthz` and `/readyz`. It does not change the host's own routes, parsers, error handler
+ * and hooks. Create the host with `hostOptions`.
  *
  * @throws TypeError, when it is registered, of an option that is missing, wrong or unknown
  */
@@ -93,13 +92,13 @@ export const thingsHttp: FastifyPluginAsync<ThingsHttpOptions> = fastifyPlugin(
     if (ownsApp) {
       app.setErrorHandler(replyError)
       paths.watch(app)
-      // Not as the handler of what is not found: that comes after the body was parsed. Nor as routes: one for each
-      // method and path took 20 ms of each start.
+      // In a hook: the not-found handler would run only after the body is parsed, and routes for each method and path took
+      // 20 ms of each start.
       app.addHook('onRequest', (request, reply, done) => {
         if (request.is404) paths.refuse(request, reply).catch(done)
         else done()
       })
-      // For routes that find nothing: Fastify would echo the path.
+      // For routes that call callNotFound(): Fastify would echo the path.
       app.setNotFoundHandler(paths.refuse)
     }
     await app.register(
@@ -134,7 +133,7 @@ async function registerDoor(
       refuseUnknown(v2, bodies, redactor)
       v2.setErrorHandler((error, request, reply) => {
         const counted =
-          error instanceof ThingwireError ? things.limits.countFailure(error, addressOf(request)) : error
+          error instanceof ThingwireError ? things.limits.countFailure(error, request.ip ?? '') : error
         return replyError(counted, request, reply)
       })
       baseRoute(v2)
@@ -159,8 +158,8 @@ async function registerDoor(
 }
 
 /**
- * What is answered is for whoever has asked, and may be a credential. The rule of caches that leaves out what was asked with
- * Authorization does not see a token in a path. The ack of a write has nothing to keep, and stays small.
+ * Adds `no-store`: an answer may contain a credential, and caches that skip requests with Authorization do not see a token in a
+ * path. The ack of a write goes without, to stay small.
  */
 function keepOutOfCaches(v2: FastifyInstance): void {
   v2.addHook('onRoute', route => {
@@ -171,11 +170,6 @@ function keepOutOfCaches(v2: FastifyInstance): void {
 const noStore: onRequestHookHandler = (_request, reply, done) => {
   reply.header('cache-control', 'no-store')
   done()
-}
-
-/** Of the client; empty if the connection is gone. */
-function addressOf({ ip }: { readonly ip: string | undefined }): string {
-  return ip ?? ''
 }
 
 function adminRoutes(admin: FastifyInstance, things: HttpThings, bodies: JsonBodies): void {
@@ -189,8 +183,8 @@ function adminRoutes(admin: FastifyInstance, things: HttpThings, bodies: JsonBod
 }
 
 /**
- * What a host's log shows of a request: the pattern of its path. The path itself may hold a thing token or an
- * activation code, and no log line may (contract §1).
+ * Makes the host's log show the pattern of a path, because the path itself may contain a thing token or an activation code
+ * (contract §1.1).
  */
 export const logSerializers = {
   req: (request: FastifyRequest) => ({
@@ -198,7 +192,7 @@ export const logSerializers = {
     url: request.routeOptions.url,
     remoteAddress: request.ip,
   }),
-  // Fastify's types want a string; pino, and Fastify's own serializer, give an object.
+  // The types of Fastify ask for a string, but its own serializer and pino use an object.
 } as unknown as NonNullable<RegisterOptions['logSerializers']>
 
 export const refuseBase: Operation = {
@@ -211,9 +205,9 @@ export const refuseBase: Operation = {
   refusals: ['invalid_session'],
 }
 
-/** `GET /v2/`: some clients try their credential on it. */
+/** `GET /v2/`: some clients test their credential here. */
 function baseRoute(scope: FastifyInstance): void {
-  // Not thrown: it is no credential that has failed.
+  // Not thrown, because the error handler would count a failed credential.
   scope.get('/', { config: { operation: refuseBase } }, (request, reply) => {
     return replyError(new ThingwireError('invalid_session', 'Invalid session token'), request, reply)
   })
@@ -222,9 +216,9 @@ function baseRoute(scope: FastifyInstance): void {
 const headerNames = /^[A-Za-z0-9-]+( *, *[A-Za-z0-9-]+)*$/
 
 /**
- * Lets pages of any origin in, or of `allowedOrigins` alone if `*` is not among them, and answers their preflights (contract §6). Any origin is
- * safe: no browser adds a credential by itself. Written here because a device must see none of these headers and a
- * preflight must have a body, and @fastify/cors sends `Vary` to all and an empty answer.
+ * Allows pages of `allowedOrigins`, or of any origin for `*`, and answers their preflights (contract §6). Any origin is safe,
+ * because no browser adds a credential by itself. @fastify/cors would send `Vary` to every device and answer preflights without a
+ * body.
  */
 function allowOrigins(scope: FastifyInstance, allowedOrigins: readonly string[]): void {
   const any = allowedOrigins.includes('*')
@@ -246,12 +240,12 @@ function allowOrigins(scope: FastifyInstance, allowedOrigins: readonly string[])
   })
 }
 
-/** Firmware adds parameters and members of its own to them (contract §3). */
+/** Operations that ignore unknown parameters and members, because firmware adds its own (contract §3). */
 const tolerant = [writeRecords, activateThing]
 
 /**
- * Makes every other request refuse a query parameter that its operation does not name, and a body where it names none: a
- * misspelled `startDate`, or one in a body, would remove everything.
+ * Makes every other route refuse query parameters that its operation does not name, and a body if it names none. A DELETE with a
+ * misspelled `startDate`, or with one in a body, would otherwise remove everything.
  */
 function refuseUnknown(v2: FastifyInstance, bodies: JsonBodies, redactor: Redactor): void {
   v2.addHook('onRoute', route => {
@@ -264,7 +258,7 @@ function refuseUnknown(v2: FastifyInstance, bodies: JsonBodies, redactor: Redact
     const refuse: preHandlerHookHandler = (request, _reply, done) => {
       const hasQuery = request.raw.url?.includes('?') === true
       const hasStrayBody = !body && isBodyAnnounced(request)
-      // Who gives no credential learns that first.
+      // A missing credential is reported first.
       if (!(hasQuery || hasStrayBody) || !isGiven(credential, request)) return done()
       if (hasQuery) new Query(request).refuseOthers(names, redactor)
       if (hasStrayBody) bodies.refuse(request, names).then(() => done(), done)
@@ -280,11 +274,11 @@ function isGiven(credential: CredentialKind, request: FastifyRequest): boolean {
   return credentialOf(request) !== undefined || (credential === 'stream' && new Query(request).has('session'))
 }
 
-/** The routes of a scope, to distinguish a wrong method on a known path (405) from an unknown path (404). */
+/** The known paths, to distinguish a wrong method (405) from an unknown path (404). */
 class KnownPaths {
   readonly #methods = new Map<string, Set<string>>()
 
-  /** Takes note of every route that is registered in the scope from now on. */
+  /** Records every route that is registered in the scope from now on. */
   watch(scope: FastifyInstance): void {
     scope.addHook('onRoute', ({ url, method, handler }) => {
       if (handler === this.refuse) return
@@ -295,23 +289,23 @@ class KnownPaths {
     })
   }
 
-  /** Makes every other method of `url`, which may end in a wildcard, answer as `refuse` does. */
+  /** Makes all other methods of `url` answer with `refuse`. @param url may end in a wildcard */
   refuseRest(scope: FastifyInstance, url: string): void {
     const known = this.#methods.get(normalise(scope.prefix + url))
     const method = scope.supportedMethods.filter(name => !known?.has(name))
-    // In onRequest too: a body is not worth reading.
+    // Also in onRequest, before the body is read.
     scope.route({ method, url, onRequest: this.refuse, handler: this.refuse })
   }
 
   /**
-   * Answers what no route answers, without echoing the path.
+   * Refuses a request that no route answers, without echoing the path.
    *
-   * @throws ThingwireError not_found, method_not_allowed (and says in `Allow` what is)
+   * @throws ThingwireError not_found, or method_not_allowed with the header `Allow`
    */
   readonly refuse = async (request: FastifyRequest, reply: FastifyReply): Promise<never> => {
     const parts = normalise(request.raw.url ?? '').split('/')
     for (const [pattern, methods] of this.#methods) {
-      // With a method that it has, a path got here because one of its parts is too long.
+      // A path with an allowed method is here because one of its parts is too long.
       if (methods.has(request.method) || !matches(pattern.split('/'), parts)) continue
       reply.header('allow', [...methods].sort().join(', '))
       throw new ThingwireError('method_not_allowed')
@@ -325,7 +319,7 @@ function matches(pattern: readonly string[], parts: readonly string[]): boolean 
   return pattern.every((part, place) => (part.startsWith(':') ? parts[place] !== '' : part === parts[place]))
 }
 
-/** Without query, doubled slashes and trailing slash: the tolerances of the host's router (`hostOptions`). */
+/** The path without query, doubled slashes and trailing slash, as the router with `hostOptions` sees it. */
 function normalise(url: string): string {
   const [path = ''] = url.split('?', 1)
   return path.replaceAll(/\/+/g, '/').replace(/(?<=.)\/$/, '')

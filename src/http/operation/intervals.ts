@@ -4,7 +4,7 @@ import { intervalForm } from '../reading/interval.ts'
 import { flag, queryParameter } from './parameters.ts'
 import { datetime } from './shapes.ts'
 
-/** What requests for summaries of intervals share. */
+/** The shared parameters of requests for intervals. */
 export const intervals = [
   queryParameter(
     'aggregate',
@@ -29,8 +29,8 @@ export const intervals = [
   ),
   queryParameter(
     'points',
-    'In the place of `aggregate`, `interval` and `limit`: avg, min, max, count, first and last of intervals of a round length, ' +
-      'so that the range has at most so many. 1 to 10,000.',
+    'Instead of `aggregate`, `interval` and `limit`: the maximum number of intervals in the range, 1 to 10,000. They have a round ' +
+      'length, with avg, min, max, count, first and last.',
     800,
     z.int().min(1),
   ),
@@ -47,7 +47,7 @@ export const intervalSummary = z.object({
   last: z.unknown().optional(),
 })
 
-/** Says of the header `Thingwire-Interval` what it is. */
+/** Describes the header `Thingwire-Interval`. */
 export const chosenInterval = 'With `points`: how long the intervals are, such as `5m`.'
 
 export const ofIntervals = [

@@ -1,26 +1,25 @@
 import type { z } from 'zod'
 import type { Reason } from '../../errors.ts'
 
-/** What a program sees of a route (contract §6): `/docs` is made of these, and a test holds the routes to them. */
+/** The public description of a route (contract §6). `/docs` is made of these, and a test checks the routes against them. */
 export interface Operation {
-  /** Unique among all; a verb and its object, as `readResource`. */
+  /** Unique; a verb and its object, such as `readResource`. */
   readonly id: string
   readonly group: 'Things' | 'Resources' | 'Live' | 'Credentials' | 'Operator' | 'Service'
   readonly summary: string
   readonly description?: string
-  /** Who may ask. */
   readonly credential: CredentialKind
   readonly parameters?: readonly Parameter[]
   readonly body?: Body
-  /** By HTTP status; the first is what success looks like. */
+  /** By HTTP status; the first is the success. */
   readonly answers: Readonly<Record<number, Answer>>
-  /** What it can be refused with, beside `everywhere` of refusals.ts. */
+  /** Reasons for which it can be refused, in addition to `everywhere` of refusals.ts. */
   readonly refusals: readonly Reason[]
 }
 
 /**
  * `thing`: the token in the path, or an Authorization that is for the thing; `stream`: the same, or `?session=`;
- * `any`: an Authorization of whatever kind; `admin`: the admin key; `token`: `?thingToken=`; `none`: nobody is asked.
+ * `any`: any Authorization; `admin`: the admin key; `token`: `?thingToken=`; `none`: no credential.
  */
 export type CredentialKind = 'thing' | 'stream' | 'any' | 'admin' | 'token' | 'none'
 
@@ -29,16 +28,16 @@ export interface Parameter {
   readonly in: 'path' | 'query' | 'header'
   readonly description: string
   readonly schema: z.ZodType
-  /** What can be sent as it stands; of a secret or an id, what one looks like. A page to try it on fills in required ones. */
+  /** A valid value; for a secret or an id, its form. The page at `/docs` fills in the examples of required parameters. */
   readonly example: string | number | boolean
-  /** Of the query: whether a request without it is refused. Default false. */
+  /** Whether a request without this query parameter is refused. Default false. */
   readonly isRequired?: true
 }
 
 interface Body {
   readonly schema: z.ZodType
   readonly example: unknown
-  /** Whether it may be left out. Default false. */
+  /** Whether the body may be left out. Default false. */
   readonly optional?: boolean
 }
 
@@ -46,7 +45,7 @@ export interface Answer {
   readonly description: string
   /** By media type. */
   readonly content: Readonly<Record<string, Content>>
-  /** By name: what it says. */
+  /** Descriptions by name. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -55,18 +54,17 @@ interface Content {
   readonly example: unknown
 }
 
-/** Says of a `Link` header what it is. */
+/** Describes the header `Link`. */
 export const linkToNext =
   'Address of the next page, if there is one: `<?…>; rel="next"`, relative to that of the request.'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Of a route that is documented. */
+    /** Absent for an undocumented route. */
     operation?: Operation
   }
 }
 
-/** An answer of JSON. */
 export function json(description: string, schema: z.ZodType, example: unknown): Answer {
   return { description, content: { 'application/json': { schema, example } } }
 }

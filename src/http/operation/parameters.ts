@@ -4,7 +4,6 @@ import { sentDatetime } from './shapes.ts'
 
 const exampleThingId = 'mzxw6ytboi4dcmjs'
 
-/** A part of the path. */
 export function pathParameter(name: string, description: string, example: string): Parameter {
   return { name, in: 'path', description, schema: z.string(), example }
 }
@@ -47,13 +46,13 @@ export const order = queryParameter(
   z.enum(['desc', 'asc']),
 )
 
-/** @param maximum larger ones are clamped */
+/** @param maximum larger values are clamped */
 export function limit(what: string, fallback: number | string, maximum: number): Parameter {
   const description = `Maximum number of ${what}. Default ${fallback}, maximum ${maximum}.`
   return queryParameter('limit', description, 10, z.int().min(1))
 }
 
-/** @param from what gave it @param example one that is taken */
+/** @param from the source of the cursor @param example a valid cursor */
 export function cursor(from: string, example: string): Parameter {
   return queryParameter('cursor', `Start of the page: ${from}.`, example)
 }

@@ -1,6 +1,6 @@
 import type { Reason } from '../../errors.ts'
 
-/** What stands before every request. */
+/** Possible for every request. */
 export const everywhere = [
   'bad_request',
   'head_too_large',
@@ -9,10 +9,10 @@ export const everywhere = [
   'internal_error',
 ] as const
 
-/** Where a credential is looked up; looking it up asks the store. */
+/** For requests that look up a credential in the store. */
 const lookedUp = ['too_many_failed_credentials', 'store_timeout', 'store_unavailable'] as const
 
-/** Where a `<ref>` says which thing, and a credential who asks. */
+/** For requests with a `<ref>` and a credential for it. */
 export const ofThing = [
   'unknown_thing_token',
   'invalid_session',
@@ -23,21 +23,20 @@ export const ofThing = [
   ...lookedUp,
 ] as const satisfies readonly Reason[]
 
-/** Where any credential is enough. */
+/** For requests that accept any credential. */
 export const ofCredential = [
   'invalid_session',
   'missing_credential',
   ...lookedUp,
 ] as const satisfies readonly Reason[]
 
-/** Where the admin key is wanted. */
+/** For requests that need the admin key. */
 export const ofAdmin = [...ofCredential, 'forbidden'] as const satisfies readonly Reason[]
 
-/** Where a secret of another kind is looked up. */
 export const ofThingToken = ['unknown_thing_token', ...lookedUp] as const satisfies readonly Reason[]
 export const ofActivationCode = ['unknown_activation_code', ...lookedUp] as const satisfies readonly Reason[]
 
-/** Where a body of JSON is read. */
+/** For requests with a JSON body. */
 export const ofBody = [
   'invalid_utf8',
   'invalid_json',

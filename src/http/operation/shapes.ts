@@ -7,18 +7,17 @@ import { thingIdForm, tokenForm } from '../../core/token.ts'
 import { catalogue } from '../../errors.ts'
 
 /**
- * What goes over the wire, through either door. They describe and do not judge: the rules of a write are functions of the core,
- * and a test holds the two together.
+ * Shapes of the data on the wire, for both doors. They only describe: functions of the core judge a write, and a test compares the
+ * two.
  */
 
 interface ShapeNote {
-  /** Under which documents list it. */
+  /** The name of the schema in documents. */
   readonly id?: string
   readonly description?: string
   [key: string]: unknown
 }
 
-/** Names and descriptions of shapes. */
 export const shapes = z.registry<ShapeNote>()
 
 function named<Shape extends z.ZodType>(id: string, description: string, shape: Shape): Shape {
@@ -52,7 +51,6 @@ export const geo = named(
 const anObject = z.record(z.string(), z.unknown())
 const ordinaryValue = z.union([z.string(), z.number(), z.boolean(), anObject, z.array(z.unknown())])
 
-/** Numbers, or strings of a plain decimal number. */
 const sentDegrees = (limit: number) => z.union([z.number().min(-limit).max(limit), z.string().regex(decimal)])
 const sentGeo = named(
   'SentGeo',

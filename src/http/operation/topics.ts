@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Topics beside those of things that a session or a thing may use; the core judges the filters. */
+/** Grants of other topics for a session or a thing; the core checks the filters. */
 export const topicGrants = z.array(
   z.strictObject(
     {

@@ -9,31 +9,23 @@ import { type AggregateFunction, isAggregateFunction } from './interval-summary.
 const maximumKeys = 20
 const defaultIntervals = 1000
 const maximumIntervals = 10_000
-/** Of all keys of one answer together: what a screen of charts has pixels for. */
+/** Intervals of all keys in one answer: about the pixels of a screen of charts. */
 const maximumOfAllKeys = 40_000
-/** A line, a band around it, and how much one live record more moves the line. */
-const ofPoints = [
-  'avg',
-  'min',
-  'max',
-  'count',
-  'first',
-  'last',
-] as const satisfies readonly AggregateFunction[]
+/** A chart draws avg as a line and min to max as a band; it needs count to update avg with live records. */
+const ofPoints: readonly AggregateFunction[] = ['avg', 'min', 'max', 'count', 'first', 'last']
 
-/** Most intervals that cost next to nothing, as a short page does. */
+/** Most intervals that cost as little as a short page. */
 const fewIntervals = 100
 
-/** What is asked for, of each key. */
 export interface AggregateQuery {
-  /** In the order in which they were asked for. */
+  /** In the order of the query. */
   readonly functions: readonly AggregateFunction[]
-  /** Undefined: a round one, so that the range has at most `limit` of them. */
+  /** Undefined: the shortest round length with which the range has at most `limit` intervals. */
   readonly interval: Interval | undefined
   /** Undefined: UTC. */
   readonly zone: TimeZone | undefined
   readonly order: 'asc' | 'desc'
-  /** Most intervals of one answer. */
+  /** Most intervals of a key in one answer. */
   readonly limit: number
   readonly range: TimeRange
   /** Whether intervals without records are wanted too. */
@@ -41,7 +33,7 @@ export interface AggregateQuery {
 }
 
 /**
- * The keys that a query names, each once, in its order.
+ * The distinct keys of a query, in its order.
  *
  * @throws ThingwireError invalid_keys
  */
@@ -53,9 +45,9 @@ export function keysOf(query: Query): readonly string[] {
 }
 
 /**
- * What a query asks for by `aggregate` and `interval`, or by `points`; undefined with neither.
+ * The intervals that a query asks for, with `aggregate` and `interval` or with `points`; undefined without these.
  *
- * @param keys how many there are
+ * @param keys number of keys
  * @throws ThingwireError invalid_aggregate, invalid_interval, invalid_points, invalid_time_zone, invalid_range, invalid_limit, invalid_query
  */
 export async function aggregateQueryOf(query: Query, keys: number): Promise<AggregateQuery | undefined> {
@@ -71,7 +63,7 @@ export async function aggregateQueryOf(query: Query, keys: number): Promise<Aggr
   }
 }
 
-/** Whether an answer has few intervals, whatever is stored. Of a time zone, asking for its clocks costs more than the intervals. */
+/** Whether an answer is cheap, whatever is stored: it has few intervals and no time zone, whose clock changes cost more. */
 export function hasFewIntervals({ interval, zone, limit, range: { from, to } }: AggregateQuery): boolean {
   if (!interval || zone) return false
   if (limit <= fewIntervals) return true
@@ -88,7 +80,7 @@ function pointsOf(query: Query, most: number): Shape | undefined {
   const points = /^\d+$/.test(text) ? Number(text) : 0
   if (points < 1) throw new ThingwireError('invalid_points', 'points must be a positive integer')
   if (['aggregate', 'interval', 'limit'].some(name => query.has(name))) {
-    throw new ThingwireError('invalid_points', 'points stands in the place of aggregate, interval and limit')
+    throw new ThingwireError('invalid_points', 'points cannot be combined with aggregate, interval or limit')
   }
   return { functions: ofPoints, interval: undefined, limit: Math.min(points, most) }
 }
@@ -114,7 +106,7 @@ function parseFunctions(text: string): readonly AggregateFunction[] {
 async function zoneOf(query: Query): Promise<TimeZone | undefined> {
   const name = query.text('tz', 'invalid_time_zone')
   if (name === undefined) return undefined
-  // The plus of Etc/GMT+3 that was not percent-encoded arrives as a space.
+  // The plus of Etc/GMT+3 arrives as a space if it was not percent-encoded.
   const zone = await timeZoneOf(name.replace(' ', '+'))
   if (zone) return zone
   throw new ThingwireError(

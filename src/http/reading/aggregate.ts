@@ -9,25 +9,25 @@ import type { AggregateQuery } from './aggregate-query.ts'
 import { bucketsOf, durationOf, type EvenInterval, type Interval, intervalName } from './interval.ts'
 import { intervalText } from './interval-summary.ts'
 
-/** Characters of `first` and `last`, which can be 64 KiB each, after which the intervals of a key end early; and of all keys. */
+/** Characters of `first` and `last` after which the intervals of a key end early, since each can be 64 KiB. */
 const maximumText = 1024 * 1024
+/** The same limit for all keys of an answer together. */
 const maximumTextOfAll = 4 * maximumText
-/** Of which texts are made before the clock is asked. */
+/** Buckets whose texts are made between two pauses. */
 const bucketsAtOnce = 64
 
 export interface AggregateAnswer {
-  /** By key, in the order in which they were asked for: a JSON text per interval. */
+  /** By key, in the order of the query: a JSON text for each interval. */
   readonly series: ReadonlyMap<string, readonly string[]>
-  /** Length of the intervals, where it was left to the server. */
+  /** Length of the intervals, if the server chose it. */
   readonly interval?: string
-  /** Query parameters that ask for what is left, if anything is; undefined: not this one. */
+  /** Query parameters of the next page, if there is one; undefined removes a parameter. */
   readonly next?: Readonly<Record<string, string | undefined>>
 }
 
-/** The intervals of one key. */
 interface Series {
   readonly items: readonly Item[]
-  /** As of `Aggregates`. */
+  /** As in `Aggregates`. */
   readonly next?: number
 }
 
@@ -38,10 +38,10 @@ interface Item {
 }
 
 /**
- * Summarises a range interval by interval, for each of the keys. All of them end at the same place, so that one request goes on
- * for all.
+ * Summarises each interval of a range, for each key. The answer ends at the same interval for all keys, so that one request
+ * continues all of them.
  *
- * @throws ThingwireError unknown_resource if nothing was ever written to any of the keys, and those of a store that fails
+ * @throws ThingwireError unknown_resource if no key was ever written, and those of a store that fails
  */
 export async function aggregate(
   records: Pick<RecordStore, 'aggregate' | 'read'>,
@@ -60,7 +60,7 @@ export async function aggregate(
   const found = new Map<string, Series>()
   let end = all?.next
   for (const key of keys) {
-    // What is behind the end of one key is left to the next request.
+    // A key ends where an earlier one ended; the next request reads the rest.
     const asked = { ...query, range: upTo(range, end, order) }
     const series = await seriesOf(records, thingId, key, asked, buckets, mostText)
     if (!series) continue
@@ -116,25 +116,25 @@ async function seriesOf(
     const next = answer?.next
     if (next === undefined) return { items }
     if (items.length === limit || characters >= mostText) return { items, next }
-    // The store ends an answer when its first and last are long, also where they are not asked for.
+    // The store also ends an answer early for a long first or last that was not asked for.
     rest = order === 'asc' ? { ...range, from: next } : { ...range, to: next }
   }
 }
 
-/** The part of a range that is asked for before a place; all of it without one. */
+/** The part of a range before `end`, in reading order; all of it if `end` is undefined. */
 function upTo(range: TimeRange, end: number | undefined, order: 'asc' | 'desc'): TimeRange {
   if (end === undefined) return range
   return order === 'asc' ? { ...range, to: end } : { ...range, from: end }
 }
 
 function lengthFor({ from = 0, to = 0 }: TimeRange, { limit, zone }: AggregateQuery): Interval {
-  // Of no time any length will do.
+  // An empty range may have any length.
   return columnLength(Math.min(from, to - 1), to, limit, zone)
 }
 
 type Bucket = ReturnType<Buckets['at']>
 
-/** Every bucket of a range, `limit` at most; none if it has an end without records. */
+/** Every bucket of a range, at most `limit`; none if the range is open because there are no records. */
 async function bucketsIn(
   { from, to }: TimeRange,
   buckets: Buckets,
@@ -143,7 +143,7 @@ async function bucketsIn(
   const all: Bucket[] = []
   if (from === undefined || to === undefined || from >= to) return { buckets: all }
   for (let at = order === 'asc' ? from : to - 1; ; ) {
-    // One can take milliseconds, where the clocks of its zone were not asked for before.
+    // The first bucket in a time zone can take milliseconds, to look up its clock changes.
     await readSlices.pause()
     const bucket = buckets.at(at)
     all.push(bucket)
@@ -153,7 +153,6 @@ async function bucketsIn(
   }
 }
 
-/** Each the same for all keys. */
 async function emptyItems(
   buckets: readonly Bucket[],
   functions: AggregateQuery['functions'],
@@ -172,8 +171,8 @@ function withEmpty(items: readonly Item[], empty: readonly Item[]): readonly str
 }
 
 /**
- * A range that begins with the first record of all keys if it has no start, and ends with the last one if it has no end. It stays
- * as it is without records.
+ * Closes an open range: its start defaults to the first record of all keys, its end to the last one. Without records it stays
+ * open.
  *
  * @throws ThingwireError those of a store that fails
  */
@@ -187,7 +186,7 @@ async function rangeOfRecords(
   const last = range.to === undefined ? (await ends('desc')).at(-1) : range.to - 1
   return { ...(from === undefined ? {} : { from }), ...(last === undefined ? {} : { to: last + 1 }) }
 
-  /** Datetimes of the first or the last record of each key that has one, in their order. */
+  /** The ascending datetimes of the first (`asc`) or last (`desc`) records of the keys. */
   async function ends(order: 'asc' | 'desc'): Promise<readonly number[]> {
     const datetimes: number[] = []
     for (const key of keys) {
@@ -200,8 +199,8 @@ async function rangeOfRecords(
 
 const longest: EvenInterval = { count: 5_000_000, unit: 'd' }
 /**
- * Lengths that people think in, in rising order: so a chart that is moved keeps its columns. Ten minutes are not among them: stores
- * may keep summaries of quarter hours, and columns of ten minutes would read every record of a week.
+ * Round lengths, ascending. With them a chart keeps its columns when it is moved. Ten minutes are missing: a store may keep summaries
+ * of quarter hours, and columns of ten minutes would read every record instead.
  */
 const lengths: readonly EvenInterval[] = [
   ...[1, 2, 5, 10, 20, 50, 100, 200, 500].map(count => ({ count, unit: 'ms' }) as const),
@@ -213,14 +212,14 @@ const lengths: readonly EvenInterval[] = [
   ),
 ]
 
-/** The shortest round length of which a range from `from` to before `to` has at most `most` columns. */
+/** The shortest round length with at most `most` columns in a range. @param to exclusive */
 function columnLength(from: number, to: number, most: number, zone: TimeZone | undefined): EvenInterval {
   const fits = (length: EvenInterval) => {
     const buckets = bucketsOf(length, zone)
     const between = buckets.at(to - 1).start - buckets.at(from).start
-    // Rounded: where clocks change a day has 23 or 25 hours.
+    // Rounded, because a day with a clock change has 23 or 25 hours.
     return Math.round(between / durationOf(length)) < most
   }
-  // In a zone behind UTC the first hours of all time are a column of their own, however long the columns are.
+  // In a zone behind UTC no length may fit: the hours before 1970 in local time are always a column of their own.
   return lengths.find(fits) ?? longest
 }

@@ -4,10 +4,10 @@ import type { StoredRecord } from '../../core/record/record.ts'
 import { csvField, recordText } from '../../core/record/record-text.ts'
 import { pages, type WalkQuery } from './pages.ts'
 
-/** A form in which a whole range is given out, one record per line. */
+/** A text format with one record per line. */
 interface ExportFormat {
   readonly contentType: string
-  /** What comes before the first record. */
+  /** Text before the first record. */
   readonly head: string
   readonly line: (record: StoredRecord) => string
 }
@@ -31,8 +31,8 @@ const ndjson: ExportFormat = {
 export const exportFormats = { 'text/csv': csv, 'application/x-ndjson': ndjson } as const
 
 /**
- * The records of a range, page by page; memory does not grow with their number. No iterator stays open under a slow reader: its
- * snapshot would keep LevelDB from giving space back.
+ * The text of a range, page by page. Each page is a read of its own: an iterator that stays open for a slow client would hold a
+ * snapshot, and LevelDB could not free space.
  *
  * @throws ThingwireError as `pages`
  */
@@ -51,18 +51,16 @@ export async function* exportText(
   }
 }
 
-/**
- * Scalars plain, a missing value as an empty field, objects and arrays as JSON. A lone surrogate has no UTF-8 and becomes U+FFFD.
- */
+/** Scalars are plain, null is an empty field, objects and arrays are JSON. A lone surrogate becomes U+FFFD in UTF-8. */
 function csvValue(value: string): string {
   if (isNumber(value)) return value
   if (value === 'null') return ''
   if (!value.startsWith('"')) return csvField(value)
-  // Most strings need no decoding: nothing in them is escaped.
+  // Most strings have no escapes and need no decoding.
   return csvField(value.includes('\\') ? (JSON.parse(value) as string) : value.slice(1, -1))
 }
 
-/** Of JSON texts, those of numbers alone begin with a digit or a minus. */
+/** Only the JSON text of a number begins with a digit or a minus. */
 function isNumber(value: string): boolean {
   const first = value.charCodeAt(0)
   return (first >= 0x30 && first <= 0x39) || first === 0x2d

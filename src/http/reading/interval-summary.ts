@@ -6,14 +6,14 @@ const functions = ['avg', 'min', 'max', 'sum', 'count', 'first', 'last'] as cons
 
 export type AggregateFunction = (typeof functions)[number]
 
-/** Of sums and averages: what comes behind depends on how the records were added up. */
+/** Digits of sums and averages: further ones would depend on the order of addition. */
 const significantDigits = 15
 
 export function isAggregateFunction(name: string): name is AggregateFunction {
   return (functions as readonly string[]).includes(name)
 }
 
-/** An interval as JSON text. `avg`, `min`, `max`, `sum` are null without a number, `avg` and `sum` also where they leave the range of a double. */
+/** An interval as JSON text. `avg`, `min`, `max` and `sum` are null without numbers; `avg` and `sum` also beyond the range of a double. */
 export function intervalText(summary: BucketSummary, wanted: readonly AggregateFunction[]): string {
   const results: Readonly<Record<AggregateFunction, string>> = {
     avg: roundedText(averageOf(summary)),
@@ -30,6 +30,6 @@ export function intervalText(summary: BucketSummary, wanted: readonly AggregateF
 
 function roundedText(number: number): string {
   const rounded = Number(number.toPrecision(significantDigits))
-  // Rounding up the largest double leads out of the range.
+  // Rounding can turn the largest doubles into Infinity.
   return JSON.stringify(Number.isFinite(rounded) ? rounded : number)
 }

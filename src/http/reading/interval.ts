@@ -4,16 +4,15 @@ import { type TimeZone, utc } from '../../core/time/time-zone.ts'
 import { milliseconds as longer, utcBuckets } from '../../core/time/utc-buckets.ts'
 import { ThingwireError } from '../../errors.ts'
 
-/** Milliseconds of the units of intervals that are equally long. */
+/** Milliseconds of the units of constant length. */
 const milliseconds = { ms: 1, ...longer } as const
 
-/** How long an interval is. */
 export interface Interval {
   readonly count: number
   readonly unit: keyof typeof milliseconds | 'mo'
 }
 
-/** One of which all are equally long, but for days on which clocks change. */
+/** An interval of constant length, except for days with a clock change. */
 export interface EvenInterval extends Interval {
   readonly unit: keyof typeof milliseconds
 }
@@ -32,7 +31,7 @@ export function intervalName({ count, unit }: Interval): string {
   return `${count}${unit}`
 }
 
-/** Days and months are those of the zone. Shorter intervals are of one length everywhere, and begin at multiples of it in UTC. */
+/** Days and months are those of the zone. Shorter intervals begin at multiples of their length in UTC. */
 export function bucketsOf(interval: Interval, zone: TimeZone = utc): Buckets {
   const { count, unit } = interval
   return unit === 'd' || unit === 'mo'

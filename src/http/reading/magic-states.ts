@@ -1,19 +1,19 @@
 import type { PageQuery, RecordStore } from '../../core/ports.ts'
 import type { StoredRecord } from '../../core/record/record.ts'
 
-/** States of magic resources (contract §5), as this door reads and removes them. */
+/** How this door reads and removes the states of magic resources (contract §5). */
 export interface MagicStates {
   /** Key of the state that records under `key` change; undefined if no magic resource takes them. */
   stateKeyOf(key: string): string | undefined
-  /** Whether the state of this key is that of the newest record under it. */
+  /** Whether the newest record under this key is the state. */
   isLatestRecord(key: string): boolean
   /** Keys of the states that the thing has. */
   stateKeys(thingId: string): Promise<readonly string[]>
   /** The state, or the part of it that `key` names, null if it has none; undefined if there is no state. */
   read(thingId: string, key: string): Promise<StoredRecord | undefined>
   /**
-   * Removes the state, or the part of it that `key` names; where it is that of the newest record, and one is left, that becomes
-   * the state. Resolves when that is durable.
+   * Removes the state, or the part of it that `key` names. If the newest record is the state and one is left, it becomes the
+   * state. Resolves when the change is durable.
    */
   remove(thingId: string, key: string): Promise<void>
 }
@@ -21,13 +21,13 @@ export interface MagicStates {
 type Read = RecordStore['read']
 
 interface Reads {
-  /** What was written under a key. */
+  /** The records under a key. */
   readonly history: Pick<RecordStore, 'read' | 'aggregate'>
-  /** A page as `GET …/resources/<key>` gives it: the state, where it is the newest of all that is asked for. */
+  /** A page for `GET …/resources/<key>`: the state of a magic resource if only the newest is asked for, else records. */
   readonly page: Read
 }
 
-/** How resources are read, magic or not. */
+/** Reads of ordinary and magic resources. */
 export function createReads(
   records: Pick<RecordStore, 'read' | 'aggregate' | 'resources'>,
   magic: MagicStates,
@@ -49,13 +49,13 @@ export function createReads(
     },
   }
 
-  /** Whether a key is known under which nothing was ever stored. */
+  /** Whether a key without records is known by its state or by related keys. */
   async function isKnown(thingId: string, key: string): Promise<boolean> {
     const stateKey = magic.stateKeyOf(key)
     return stateKey !== undefined && (await isWritten(thingId, stateKey))
   }
 
-  /** `$settings.name` makes `$settings` known, and the other way round. */
+  /** `$settings.name` makes `$settings` known, and `$settings` makes `$settings.name` known. */
   async function isWritten(thingId: string, stateKey: string): Promise<boolean> {
     if (await magic.read(thingId, stateKey)) return true
     if (await records.read(thingId, stateKey, { order: 'desc', limit: 1 })) return true

@@ -3,26 +3,26 @@ import type { StoredRecord } from '../../core/record/record.ts'
 import { ThingwireError } from '../../errors.ts'
 
 /**
- * Few at first and where values are long, since what is in memory when V8 collects its young objects stays until a full collection. Many
- * where they are short: to begin a page costs as much as some hundred records.
+ * Records of a page. Few at first and if values are long, because objects that survive a minor garbage collection stay until a full
+ * one. Many if values are short, because beginning a page costs as much as some hundred records.
  */
 const fewest = 250
 const most = 4_000
-/** As many values as have this many characters, if they are as long as those of the page before. */
+/** Characters of values that a page should have, judged by the page before. */
 const charactersAtOnce = 250_000
 
-/** Most records of a page that costs next to nothing. */
+/** Most records of a page that is not costly. */
 export const shortPage = 100
 
 export interface WalkQuery extends TimeRange {
   readonly order: 'asc' | 'desc'
-  /** Most records in all; all of them if it is left out. */
+  /** Most records in all. Default: no limit. */
   readonly limit?: number
   readonly cursor?: string
 }
 
 /**
- * Walks a resource, some records at a time.
+ * Reads a range of a resource in pages.
  *
  * @throws ThingwireError unknown_resource, invalid_cursor, and those of a store that fails
  */
@@ -39,7 +39,7 @@ export async function* pages(
     const query = { ...range, limit: Math.min(left, atOnce) }
     const page = await records.read(thingId, key, next === undefined ? query : { ...query, cursor: next })
     if (!page && first) throw new ThingwireError('unknown_resource')
-    // What was removed while it was being read is over.
+    // The resource was removed meanwhile.
     if (!page) return
     left -= page.records.length
     next = page.next
@@ -48,7 +48,7 @@ export async function* pages(
   }
 }
 
-/** How many records to read next. */
+/** The number of records to read next. */
 function recordsLike(records: readonly StoredRecord[]): number {
   let characters = 0
   for (const { value } of records) characters += value.length

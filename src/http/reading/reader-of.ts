@@ -5,10 +5,9 @@ import { credentialOf } from '../request/credential.ts'
 import type { OfThing } from '../request/paths.ts'
 
 /**
- * In whose name reads wait that cost much: intervals, whole ranges, long pages, lists (contract §9).
+ * The principal name under which a costly read waits (contract §9).
  *
- * @param thingId that the request was allowed to read
- * @returns as `principalName`
+ * @param thingId the thing that the request may read
  * @throws ThingwireError as `Access.identify`
  */
 export async function readerOf(
@@ -16,7 +15,7 @@ export async function readerOf(
   request: FastifyRequest<OfThing>,
   thingId: string,
 ): Promise<string> {
-  // A token in the path is its own credential.
+  // `ref` is then a thing token, which is the credential.
   if (request.params.ref !== thingId) return principalName({ kind: 'thing', thingId })
   return principalName(await access.identify(credentialOf(request)))
 }

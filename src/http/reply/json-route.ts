@@ -3,9 +3,7 @@ import type { Operation } from '../operation/operation.ts'
 import { replyJson } from './reply-json.ts'
 
 /**
- * A route that answers with a JSON document, and with the status that its description names first.
- *
- * @param answer makes the document
+ * Registers a route that answers with the JSON document of `answer`, and with the first status of its operation.
  */
 export function jsonRoute<Route extends RouteGenericInterface>(
   scope: FastifyInstance,
@@ -20,7 +18,7 @@ export function jsonRoute<Route extends RouteGenericInterface>(
     url,
     config: { operation },
     handler: async (request, reply) => {
-      // What its path holds is known from `url`.
+      // `url` decides the parameters of the path.
       const document = await answer(request as FastifyRequest<Route>)
       return replyJson(reply, status, JSON.stringify(document))
     },

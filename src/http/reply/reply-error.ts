@@ -2,10 +2,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { catalogue, type FieldError, type Reason, ThingwireError } from '../../errors.ts'
 import { replyJson } from './reply-json.ts'
 
-/** What requests were refused with, for who counts it. */
+/** The reasons of refused requests, for the metrics. */
 const reasons = new WeakMap<FastifyReply, Reason>()
 
-/** Seconds after which a client may try again what was refused for now. */
+/** Seconds after which a client may retry a temporary refusal. */
 export const retryAfter = 5
 
 interface Refusal {
@@ -17,8 +17,7 @@ interface Refusal {
 }
 
 /**
- * Answers with the one error shape (contract §6), whatever was thrown. What neither a client nor a stop in order causes
- * is logged.
+ * Answers any thrown error in the one error shape (contract §6). Logs it unless a client or a normal stop caused it.
  */
 export function replyError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const refusal = refusalOf(error)
@@ -29,7 +28,7 @@ export function replyError(error: unknown, request: FastifyRequest, reply: Fasti
   return replyRefusal(refusal, request, reply)
 }
 
-/** The same for what is expected, such as that a node is not ready: nothing is logged. */
+/** Answers an expected refusal, such as that a node is not ready, and logs nothing. */
 export function replyRefusal(refusal: Refusal, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   reasons.set(reply, refusal.reason)
   if ((refusal.status === 503 || refusal.status === 429) && !reply.hasHeader('retry-after')) {
@@ -37,17 +36,16 @@ export function replyRefusal(refusal: Refusal, request: FastifyRequest, reply: F
   }
   // RFC 9110, 15.5.2.
   if (refusal.status === 401) reply.header('www-authenticate', 'Bearer')
-  // For who asks the operator what it was. Other answers do without, so that they stay small.
+  // For questions to the operator. Other answers have no id, to stay small.
   if (refusal.status >= 500) reply.header('x-request-id', request.id)
   return replyJson(reply, refusal.status, errorText(refusal))
 }
 
-/** What the request was refused with; undefined: it was not, or not in the words of this door. */
+/** The reason of an error answer; undefined for other answers, and for errors that this door did not make. */
 export function refusalReason(reply: FastifyReply): Reason | undefined {
   return reply.statusCode < 400 ? undefined : reasons.get(reply)
 }
 
-/** The body of an error answer. */
 export function errorText({ status, reason, message, errors }: Refusal): string {
   return JSON.stringify({ status: 'error', code: status, reason, message, errors })
 }
@@ -57,13 +55,13 @@ function refusalOf(error: unknown): Refusal {
   const status = statusOf(error)
   if (status === 413) return new ThingwireError('body_too_large')
   if (status === 415) return new ThingwireError('unsupported_media_type')
-  // A host's plugin may stop a request too, with a status of its own (a rate limit: 429).
+  // A plugin of the host may refuse a request with its own status, such as 429 of a rate limit.
   if (status >= 400 && status < 500)
     return { status, reason: 'bad_request', message: catalogue.bad_request.text }
   return status === 503 ? new ThingwireError('store_unavailable') : new ThingwireError('internal_error')
 }
 
-/** Status that Fastify, or a plugin of the host, gave its error. */
+/** The status of an error of Fastify or of a plugin of the host; 500 for others. */
 function statusOf(error: unknown): number {
   const status = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined
   return typeof status === 'number' ? status : 500

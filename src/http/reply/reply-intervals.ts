@@ -3,10 +3,10 @@ import type { AggregateAnswer } from '../reading/aggregate.ts'
 import type { Query } from '../request/query.ts'
 import { replyLongJson } from './reply-json.ts'
 
-/** Length of the intervals, where the server chose it. Not a member of the body, which is an array, or has a member per key. */
+/** The length of the intervals if the server chose it. In a header, because the body is an array or has one member per key. */
 export const intervalHeader = 'Thingwire-Interval'
 
-/** @param parts of the JSON text of the intervals */
+/** @param parts of the JSON text */
 export function replyIntervals(
   reply: FastifyReply,
   query: Query,
@@ -19,10 +19,10 @@ export function replyIntervals(
 }
 
 /**
- * Says where the next page is: the same query with other parameters. Relative, since a proxy may have put the server under a
- * prefix that it does not know.
+ * Links to the next page: the same query with some parameters changed. The link is relative, since a proxy may serve us under an
+ * unknown prefix.
  *
- * @param parameters undefined: without this one
+ * @param parameters undefined removes a parameter
  */
 export function linkNext(
   reply: FastifyReply,

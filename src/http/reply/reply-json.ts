@@ -2,22 +2,22 @@ import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { readSlices } from '../../core/async/slices.ts'
 
-/** Characters of a long text that are put together between two looks at the clock. */
+/** Characters of a long text that are joined before each pause. */
 const pieceLength = 64 * 1024
 
 /**
- * Answers with JSON text: compact, Content-Length, never empty (contract §6).
+ * Answers with JSON text and Content-Length (contract §6).
  *
- * @param text JSON
+ * @param text compact JSON
  */
 export function replyJson(reply: FastifyReply, status: number, text: string): FastifyReply {
-  // With a serializer of its own, since Fastify adds a charset to the Content-Type otherwise; as text, which Node joins to the head.
+  // The serializer keeps Fastify from adding a charset. Text, because Node sends it together with the head.
   return reply.code(status).header('content-type', 'application/json').serializer(asItIs).send(text)
 }
 
 const asItIs = (text: string) => text
 
-/** The same of a text that may have megabytes, in slices. @param parts of the text, of less than `pieceLength` each mostly */
+/** `replyJson` for a text of megabytes, made in slices. @param parts mostly shorter than `pieceLength` */
 export async function replyLongJson(reply: FastifyReply, parts: Iterable<string>): Promise<FastifyReply> {
   const pieces: Buffer[] = []
   let text = ''

@@ -1,15 +1,14 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** Bytes up to which an answer is held back, to be sent in one piece with its length. */
+/** Bytes up to which an answer is held back and sent as one piece with Content-Length. */
 const maximumHeld = 1024 * 1024
 
 type Chunk = string | Uint8Array
 
 /**
- * Answers 200 with `chunks` and headers that name their type: with Content-Length if they are small, else as they come, no faster than they are
- * taken. A failure before the first byte is out is answered like any other; after that it cuts the connection,
- * because an answer that ends early must not look complete.
+ * Answers 200 with `chunks`: with Content-Length if they are small, else as a stream with back pressure. A failure before the first
+ * byte gets a normal error answer. A later one cuts the connection, because a short answer must not look complete.
  *
  * @throws what `chunks` throws
  */
@@ -31,7 +30,7 @@ export async function replyStream(
   reply.headers(headers)
   if (request.method === 'HEAD') {
     await iterator.return?.()
-    // A stream, since Fastify would announce the length of anything else.
+    // An empty stream, because Fastify would announce the length of anything else.
     return reply.send(Readable.from([]))
   }
   return reply.send(Readable.from(resumed(held, iterator), { objectMode: false }))

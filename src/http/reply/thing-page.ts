@@ -6,10 +6,10 @@ import type { Query } from '../request/query.ts'
 const defaultThings = 100
 
 /**
- * A page of things, as `GET /v2/admin/things` and `GET /v2/things` give it (contract §6).
+ * A page of things for `GET /v2/admin/things` and `GET /v2/things` (contract §6).
  *
  * @param query `limit`, `cursor`, `name`, `bbox`
- * @param among the things that may be seen; undefined: all
+ * @param among the visible things; undefined: all
  * @throws ThingwireError invalid_query, invalid_limit, invalid_cursor
  */
 export async function thingPage(

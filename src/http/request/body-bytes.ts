@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { ThingwireError } from '../../errors.ts'
 
-/** Types whose bytes are no JSON text, whatever they hold; every other declared type is taken for JSON [field]. */
+/** Types of binary formats. A body of any other declared type is read as JSON [field]. */
 const binaryType = new RegExp(
   [
     '^(image|audio|video|font|multipart|avro)/',
@@ -13,24 +13,23 @@ const binaryType = new RegExp(
   'i',
 )
 
-/** What a Content-Type becomes, so that Fastify hands over every body: it refuses types that it cannot read. */
+/** The types that replace each Content-Type, because Fastify refuses types without a parser. */
 const taken = 'application/json'
 const refused = 'application/octet-stream'
 
-/** How much of a body that is too large is read and dropped, so that its answer arrives, before the connection is cut. */
+/** Bytes of a too large body that are read and dropped so that the client gets its answer; then the connection is cut. */
 const maximumDropped = 64 * 1024 * 1024
 
-/** A body as it came. */
 export interface ReceivedBody {
-  /** The bytes, or the first of them if there is a problem. */
+  /** All bytes; if there is a problem, those received before it. */
   readonly bytes: Buffer
-  /** What whoever needs the body throws. */
+  /** Thrown by `bodyOf`, for requests that need the body. */
   readonly problem?: ThingwireError
 }
 
 /**
- * Makes the bodies of a scope arrive as `ReceivedBody`, whatever their Content-Type says: one of a binary format, or
- * of more than `limit` bytes, is a problem only for who needs it (`bodyOf`).
+ * Makes the bodies of a scope arrive as `ReceivedBody`, whatever their Content-Type. A binary format or a body of more than `limit`
+ * bytes is a problem only for a request that needs the body (`bodyOf`).
  */
 export function takeBodiesAsBytes(scope: FastifyInstance, limit: number): void {
   scope.addHook('preParsing', (request, _reply, _payload, done) => {
@@ -41,7 +40,7 @@ export function takeBodiesAsBytes(scope: FastifyInstance, limit: number): void {
     done()
   })
   scope.removeAllContentTypeParsers()
-  // By their names, too: of what only `*` takes, Fastify parses the Content-Type each time.
+  // Registered by name too: for a type that only `*` matches, Fastify parses the Content-Type each time.
   scope.addContentTypeParser([taken, refused, '*'], (request, payload, done) => {
     receiveBody(payload, limit, body => {
       const isRefused = !body.problem && request.headers['content-type'] === refused
@@ -50,21 +49,20 @@ export function takeBodiesAsBytes(scope: FastifyInstance, limit: number): void {
   })
 }
 
-/** A body that is being received. */
 interface Receiving {
-  /** Bytes that have come. */
+  /** Bytes received so far. */
   readonly length: () => number
   readonly giveUp: (problem: ThingwireError) => void
 }
 
-/** Where a message has its body, while that is received: a `WeakMap` would cost each write too much. */
+/** The property of a message whose body is being received; a `WeakMap` would cost each write too much. */
 const receivingKey = Symbol('body that is received')
 type Message = IncomingMessage & { [receivingKey]?: Receiving | undefined }
 
-/** Connections on which a body is refused whose end has not come. */
+/** Connections with a refused body that has not ended. */
 const refusing = new WeakSet<Socket>()
 
-/** What is wrong with a body that will not come to its end; undefined if none of this request is under way. */
+/** The error for a body that will not be complete; undefined if the message has no body under way. */
 export function bodyLoss(
   message: Message,
   reason: 'request_timeout' | 'bad_request',
@@ -75,17 +73,17 @@ export function bodyLoss(
   return new ThingwireError(reason, `${what}: ${missingOf(message, receiving.length())}`)
 }
 
-/** Whether what comes on the connection is the rest of a body that was refused: it has its answer, or will have it. */
+/** Whether the bytes on the connection are the rest of a refused body, which has its answer or will get it. */
 export function isRefusing(socket: Socket): boolean {
   return refusing.has(socket)
 }
 
-/** Hands on what has come of a body, so that it is noted like every write that is refused. */
+/** Ends a body under way with a problem, so that it is listed like every refused write. */
 export function giveUpBody(message: Message, problem: ThingwireError): void {
   message[receivingKey]?.giveUp(problem)
 }
 
-/** Reads the body of a message that nothing else reads. @param limit bytes @param settle called once */
+/** Reads the body of a message. @param limit bytes @param settle called once */
 export function receiveBody(message: Message, limit: number, settle: (body: ReceivedBody) => void): void {
   const chunks: Buffer[] = []
   let length = 0
@@ -98,8 +96,8 @@ export function receiveBody(message: Message, limit: number, settle: (body: Rece
   message[receivingKey] = { length: () => length, giveUp: end }
   message.on('data', (chunk: Buffer) => {
     length += chunk.byteLength
-    // The answer goes out now and the rest is read and dropped: were the connection closed on a client that still
-    // sends, as Fastify does it, the answer would be lost on its way.
+    // The answer goes out now, and the rest is read and dropped: closing the connection while the client still sends, as
+    // Fastify does, would lose the answer.
     if (length > limit) end(bodyTooLarge(limit))
     else if (message[receivingKey]) chunks.push(chunk)
     if (length > limit + maximumDropped) message.destroy()
@@ -123,13 +121,13 @@ function missingOf(message: IncomingMessage, length: number): string {
   return `Content-Length says ${announced} bytes, ${length} came, ${Number(announced) - length} missing`
 }
 
-/** Most bodies come in one piece, which needs no copy. */
+/** One chunk, the usual case, is not copied. */
 function joined(chunks: readonly Buffer[]): Buffer {
   const [first] = chunks
   return first && chunks.length === 1 ? first : Buffer.concat(chunks)
 }
 
-/** The error for a body, inflated or not, of more than `limit` bytes. @param why what shows it, if not its bytes */
+/** The error for a body of more than `limit` bytes, inflated or not. @param why the evidence, if it is not the bytes */
 export function bodyTooLarge(limit: number, why?: string): ThingwireError {
   const says = why === undefined ? '' : `: ${why}`
   return new ThingwireError('body_too_large', `the body must be at most ${limit} bytes${says}`)

@@ -7,19 +7,19 @@ import { type ReceivedBody, receiveBody } from './body-bytes.ts'
 import { quotedName } from './query.ts'
 import { bodyOf, refuseMissingBody } from './request-body.ts'
 
-/** The bodies of all requests but writes. */
+/** Reads the JSON bodies of all requests except writes. */
 export class JsonBodies {
   readonly #limit: number
   readonly #redactor: Redactor
 
-  /** @param limit bytes, before and after inflating @param redactor of members that messages name */
+  /** @param limit bytes, before and after inflating @param redactor for member names in messages */
   constructor(limit: number, redactor: Redactor) {
     this.#limit = limit
     this.#redactor = redactor
   }
 
   /**
-   * The body of a request as JSON of a given shape; an empty body is `{}`.
+   * The body of a request, parsed and checked; an empty body counts as `{}`.
    *
    * @throws ThingwireError as `bodyOf`, and invalid_utf8, invalid_json, invalid_body
    */
@@ -39,14 +39,14 @@ export class JsonBodies {
   }
 
   /**
-   * Of a request that takes no body. `{}` is none: HTTP libraries send it where their caller gives nothing.
+   * Refuses a body of a request that takes none. `{}` is allowed: HTTP libraries send it if their caller gives no body.
    *
-   * @param parameters names of those that the query takes
-   * @throws ThingwireError invalid_body, body_too_large, or how the body broke off
+   * @param parameters names of the query parameters, for the message
+   * @throws ThingwireError invalid_body, body_too_large, or the reason why the body is incomplete
    */
   async refuse(request: FastifyRequest, parameters: readonly string[]): Promise<void> {
     const { bytes, problem } = await this.#receivedOf(request)
-    // The type of no bytes is no matter, and more bytes are refused anyway.
+    // The type does not matter: an empty body is allowed, and any other is refused anyway.
     if (problem && problem.reason !== 'unsupported_media_type') throw problem
     const text = bytes.toString().trim()
     if (text === '' || /^\{\s*\}$/.test(text)) return

@@ -4,7 +4,7 @@ import { parseDatetime } from '../../core/record/datetime.ts'
 import type { Redactor } from '../../core/refusals/redactor.ts'
 import { type Reason, ThingwireError } from '../../errors.ts'
 
-/** Most records of one page of JSON (contract §6). */
+/** Most records in a JSON page (contract §6). */
 const maximumPage = 1000
 
 const flags = new Map([
@@ -16,7 +16,6 @@ const flags = new Map([
 
 const parsed = new WeakMap<FastifyRequest, URLSearchParams>()
 
-/** The query of a request. */
 export class Query {
   readonly #parameters: URLSearchParams
 
@@ -24,7 +23,7 @@ export class Query {
     this.#parameters = parsed.get(request) ?? parse(request)
   }
 
-  /** @throws ThingwireError `reason` if the parameter is there more than once */
+  /** @throws ThingwireError `reason` if the parameter is repeated */
   text(name: string, reason: Reason = 'invalid_query'): string | undefined {
     const values = this.#parameters.getAll(name)
     if (values.length > 1) throw new ThingwireError(reason, `${name} must be given only once`)
@@ -32,8 +31,8 @@ export class Query {
   }
 
   /**
-   * @param redactor of the name in the message
-   * @throws ThingwireError invalid_query if there is a parameter of another name
+   * @param redactor for the name in the message
+   * @throws ThingwireError invalid_query if there is a parameter with another name
    */
   refuseOthers(names: readonly string[], redactor: Redactor): void {
     const unknown = [...this.#parameters.keys()].find(name => !names.includes(name))
@@ -91,7 +90,7 @@ export class Query {
     return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
   }
 
-  /** The same query with some parameters replaced, or left out where undefined, ready for a URL. */
+  /** The query as text for a URL, with some parameters replaced, or left out if undefined. */
   with(parameters: Readonly<Record<string, string | undefined>>): string {
     const changed = new URLSearchParams(this.#parameters)
     for (const [name, value] of Object.entries(parameters)) {
@@ -104,7 +103,7 @@ export class Query {
   #datetime(name: string): number | undefined {
     const text = this.text(name, 'invalid_range')
     if (text === undefined) return undefined
-    // The plus of a zone that was not percent-encoded arrives as a space.
+    // The plus of a zone arrives as a space if it was not percent-encoded.
     const datetime = parseDatetime(text) ?? parseDatetime(text.replace(/ (?=\d\d:\d\d$)/, '+'))
     if (datetime === undefined) {
       const message = `${name} must be a real time in the form YYYYMMDDHHmmss (UTC) or RFC 3339`
@@ -115,19 +114,19 @@ export class Query {
   }
 }
 
-/** Not request.query: how that is parsed is up to the host. */
+/** Parses the raw URL, because the host decides how `request.query` is parsed. */
 function parse(request: FastifyRequest): URLSearchParams {
   const url = request.raw.url ?? ''
   const start = url.indexOf('?')
   const parameters = new URLSearchParams(start === -1 ? '' : url.slice(start + 1))
-  // Refusing unknown names and reading the known ones take one parse together.
+  // Kept, since unknown names are refused before the route reads its parameters.
   if (start !== -1) parsed.set(request, parameters)
   return parameters
 }
 
 const longestName = 60
 
-/** What a client calls something, for a message: JSON text of at most 60 characters, without what could be a credential. */
+/** A name from a client as JSON text for a message, cut to 60 characters and redacted. */
 export function quotedName(name: string, redactor: Redactor): string {
   return JSON.stringify(redactor.redact(name, longestName))
 }

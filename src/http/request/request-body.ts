@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { type Reason, ThingwireError } from '../../errors.ts'
 import { bodyTooLarge, type ReceivedBody } from './body-bytes.ts'
 
-/** The body as it came, be there a problem or none; empty if there is no body. */
+/** The received body, with its problem if it has one; empty if there is no body. */
 export function receivedBody(request: FastifyRequest): ReceivedBody {
   return (request.body as ReceivedBody | undefined) ?? { bytes: Buffer.alloc(0) }
 }
@@ -19,15 +19,15 @@ export function bodyOf(request: FastifyRequest, limit: number): Buffer {
   return inflate(bytes, request.headers['content-encoding'], limit)
 }
 
-/** Whether the head says that a body follows. One in chunks may turn out to be empty. */
+/** Whether the head announces a body. A chunked body may turn out to be empty. */
 export function isBodyAnnounced({ headers }: FastifyRequest): boolean {
   return Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined
 }
 
 /**
- * To be called where a request needs a body.
+ * Explains an empty body of a request that needs one: without Content-Length, a body is read as bytes behind the request.
  *
- * @throws ThingwireError `reason` if none was announced: what the client sent of one stands behind the request
+ * @throws ThingwireError `reason` if no body was announced
  */
 export function refuseMissingBody({ headers }: FastifyRequest, reason: Reason): void {
   if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) return
@@ -39,7 +39,7 @@ function inflate(body: Buffer, encoding: string | undefined, limit: number): Buf
   if (name === '' || name === 'identity') return body
   if (name !== 'gzip' && name !== 'x-gzip') throw new ThingwireError('unsupported_encoding')
   try {
-    // Not in the thread pool: writes of one connection must stay in their order.
+    // Synchronous, because writes of one connection must stay in order.
     return gunzipSync(body, { maxOutputLength: limit })
   } catch (error) {
     const tooLarge = error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE'

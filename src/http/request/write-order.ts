@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Turn, Turns } from '../../core/async/turns.ts'
 
-/** Under which a request has its turn: a `WeakMap` by request took a tenth of the time of a write. */
+/** The property of a request with its turn; a `WeakMap` took a tenth of the time of a write. */
 const turnKey = Symbol('turn of a write')
 type Arrived = FastifyRequest & { [turnKey]?: Turn }
 
@@ -12,27 +12,25 @@ interface Arrival {
   readonly answer: ServerResponse
 }
 
-/** The writes of one connection. */
 interface Arrivals {
   readonly turns: Turns
-  /** The one that came last, until it is handed over. */
+  /** The last write that arrived, until it is submitted. */
   newest: Arrival | undefined
 }
 
-/** Keeps pipelined writes of one connection in the order in which they arrived. */
+/** Keeps pipelined writes of a connection in the order of their arrival. */
 export class WriteOrder {
   readonly #connections = new WeakMap<Socket, Arrivals>()
 
-  /** @param scope of the requests */
   constructor(scope: FastifyInstance) {
     scope.decorateRequest(turnKey, null)
   }
 
-  /** To be called as soon as the head of a write is there. */
+  /** Call it as soon as the head of a write has arrived. */
   arrive(request: Arrived, { raw: answer }: FastifyReply): void {
     const arrivals = this.#arrivalsOf(request.raw.socket)
     const { turns, newest } = arrivals
-    // Only what waits needs to know, and hardly any client sends a write before the one in front is answered.
+    // Only a write that has to wait needs this, and few clients send one before the previous one is answered.
     if (newest && !turns.isFree) doneWhenClosed(newest)
     const turn = turns.take()
     arrivals.newest = { turn, answer }
@@ -47,14 +45,14 @@ export class WriteOrder {
     return arrivals
   }
 
-  /** Of a write that has arrived: it comes when every earlier one of the connection was handed over or refused. */
+  /** The turn of an arrived write; it comes when every earlier write of the connection was submitted or refused. */
   turnOf(request: Arrived): Turn {
     const turn = request[turnKey]
     if (!turn) throw new TypeError('the write has not arrived')
     return turn
   }
 
-  /** The write is handed over. */
+  /** Call it when the write is submitted. */
   done(request: Arrived): void {
     const turn = this.turnOf(request)
     turn.done()
@@ -63,7 +61,7 @@ export class WriteOrder {
   }
 }
 
-/** A write that was refused on its way never hands anything over. */
+/** Ends the turn with the answer, because a write that is refused early is never submitted. */
 function doneWhenClosed({ turn, answer }: Arrival): void {
   if (answer.closed) turn.done()
   else answer.once('close', () => turn.done())

@@ -61,13 +61,13 @@ export const removeActivationCode: Operation = {
   refusals: [...ofAdmin, 'not_found'],
 }
 
-/** 1 to `maximum`; 1 unless given. */
+/** 1 to `maximum`, default 1. */
 function wholeNumber(maximum: number) {
   const rule = `must be a whole number from 1 to ${maximum}`
   return z.int(rule).min(1, rule).max(maximum, rule).default(1)
 }
 
-/** There may be hundreds of thousands. */
+/** Codes in one piece of an answer, which may have hundreds of thousands. */
 const codesAtOnce = 1_000
 const head = '{"activationCodes":['
 

@@ -20,7 +20,7 @@ const principal = z.union([
     isOperators: z.boolean(),
     expiresAt: datetime,
   }),
-  // The option `topics` of the server.
+  // `topics`: the option `topics` of the server.
   z.object({ kind: z.literal('admin'), topics: z.array(z.string()).optional() }),
 ])
 
@@ -39,13 +39,12 @@ export const readPrincipal: Operation = {
   refusals: ofCredential,
 }
 
-/** `GET /v2/principal`: whom the credential of the request stands for, and what it may do. */
+/** `GET /v2/principal`: the principal and the rights of the credential. */
 export function principalRoute(scope: FastifyInstance, { access, registry }: HttpThings): void {
   jsonRoute(scope, 'GET', '/principal', readPrincipal, async request => {
     return await describe(await access.identify(credentialOf(request)))
   })
 
-  /** All of them, which the admin may use. */
   async function servedTopics(admin: Principal): Promise<{ readonly topics?: readonly string[] }> {
     const grants = await access.topicsOf(admin)
     return grants.length > 0 ? { topics: [...new Set(grants.map(({ filter }) => filter))] } : {}
@@ -58,7 +57,7 @@ export function principalRoute(scope: FastifyInstance, { access, registry }: Htt
       case 'thing': {
         const { thingId } = principal
         const { things } = await registry.list({ limit: 1, among: new Set([thingId]) })
-        // Removed since its token was looked up.
+        // The thing was removed after its token was looked up.
         if (!things[0]) throw new ThingwireError('invalid_session')
         return { kind: 'thing', thingId, name: things[0].name }
       }

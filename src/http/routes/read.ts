@@ -114,7 +114,7 @@ export function readRoute(scope: FastifyInstance, { access, records, magic, cost
   )
 }
 
-/** What would be ignored. @throws ThingwireError invalid_query */
+/** Refuses parameters that would be ignored. @throws ThingwireError invalid_query */
 function refuseStrays(query: Query, hasIntervals: boolean): void {
   const strays = hasIntervals ? strayOfIntervals : strayOfRecords
   for (const [name, why] of strays) if (query.has(name)) throw new ThingwireError('invalid_query', why)

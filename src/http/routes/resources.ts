@@ -93,7 +93,7 @@ export function resourceRoutes(
     yield before === '[' ? '[]' : ']'
   }
 
-  /** What is kept under several keys of one state is one resource; a state can be all that is left of one. */
+  /** Several keys with one state are listed as one resource, and a state is listed even without records. */
   async function listedKeys(thingId: string): Promise<readonly string[]> {
     const [keys, stateKeys] = await Promise.all([records.resources(thingId), magic.stateKeys(thingId)])
     const names = keys.map(key => magic.stateKeyOf(key) ?? key)

@@ -70,13 +70,13 @@ export const streamWrites: Operation = {
   refusals: [...ofThing, 'invalid_query', 'too_many_streams', 'draining'],
 }
 
-/** Milliseconds (contract §8.1). Common proxies cut after 60 s of silence. */
+/** Milliseconds (contract §8.1). Common proxies cut a connection after 60 s of silence. */
 const keepAliveRange = { minimum: 1_000, fallback: 25_000, maximum: 600_000 }
 
 /**
- * `GET /v2/things/<ref>`: the writes of a thing as they come, chunked JSON or server-sent events (contract §8).
+ * `GET /v2/things/<ref>`: new writes of a thing as chunked JSON or server-sent events (contract §8).
  *
- * @param drainTimeout how long a client may take nothing, milliseconds (contract §7, stuck subscribers)
+ * @param drainTimeout milliseconds for which a client may accept no data
  */
 export function streamRoute(
   scope: FastifyInstance,
@@ -85,7 +85,7 @@ export function streamRoute(
 ): void {
   const open = new OpenStreams()
   const events = new EventStreams(live)
-  // Not onClose: that comes when the last connection is closed.
+  // Not onClose, which comes only after the last connection is closed.
   scope.addHook('preClose', done => {
     open.endAll()
     done()
@@ -103,7 +103,7 @@ export function streamRoute(
     }
   })
 
-  /** @returns whether there is a stream; if not, it was answered or the client has gone */
+  /** @returns false if the request was answered without a stream or the client has gone */
   async function openStream(
     request: FastifyRequest<OfThing>,
     reply: FastifyReply,
@@ -111,7 +111,7 @@ export function streamRoute(
   ): Promise<boolean> {
     const query = new Query(request)
     const { ref } = request.params
-    // An EventSource sends no headers of its own.
+    // An EventSource cannot send headers.
     const credential = credentialOf(request) ?? query.text('session')
     const watch = new CredentialWatch(access, ref, credential)
     held.add(watch.stop)
@@ -120,7 +120,7 @@ export function streamRoute(
     const isEvents =
       acceptedType(request, reply, ['application/json', 'text/event-stream']) === 'text/event-stream'
     if (request.method === 'HEAD') {
-      // A stream, since Fastify would announce the length of anything else.
+      // An empty stream, because Fastify would announce the length of anything else.
       reply.headers(streamHeaders(isEvents ? eventsType : chunkedJson)).send(Readable.from([]))
       return false
     }
@@ -143,11 +143,11 @@ export function streamRoute(
     return true
   }
 
-  /** @returns how to leave again @throws ThingwireError too_many_streams */
+  /** Counts a stream of the thing. @returns frees its place @throws ThingwireError too_many_streams */
   async function enter(thingId: string): Promise<() => void> {
     let leave = limits.streams.enter(thingId)
     if (!leave) {
-      // A page that is loaded again and again would lock itself out.
+      // The streams of a page that was reloaded again and again may still be open.
       await open.cutHalfClosed(thingId)
       leave = limits.streams.enter(thingId)
     }
@@ -157,7 +157,7 @@ export function streamRoute(
   }
 }
 
-/** What a stream holds for as long as it lasts. */
+/** Resources that a stream holds until it ends. */
 class Held {
   readonly #releases: (() => void)[] = []
 
@@ -180,7 +180,7 @@ function keepAliveOf(query: Query): number {
   return Math.min(Math.max(keepAlive, minimum), maximum)
 }
 
-/** An empty one is none: that is what a client that has had no event would have to send. */
+/** An empty id counts as none: a client may send it before its first event. */
 function lastEventIdOf(request: FastifyRequest): string | undefined {
   return request.headers['last-event-id']?.toString() || undefined
 }
@@ -188,19 +188,19 @@ function lastEventIdOf(request: FastifyRequest): string | undefined {
 const nothing = Buffer.from('{}')
 const subscribed = Buffer.from('{"status":"success","message":"subscribed"}')
 
-/** One JSON document per chunk, nothing between them (contract §8). */
+/** One JSON document per chunk (contract §8.1). */
 const chunkedJson: StreamForm = {
   contentType: 'application/json',
   keepAlive: () => nothing,
 }
 
-/** Sends the writes of a thing from now on, as `v2/things/<ref>` of MQTT does. */
+/** Sends the writes of a thing from now on, with the same bytes as MQTT on `v2/things/<ref>`. */
 function streamChunks(stream: LiveStream, live: Live, thingId: string): void {
   const subscriber: Subscriber = {
     deliver: write => {
       if (write.hasWhole) stream.send(write.whole(), write.committedAt)
     },
-    // It could not say that something is missing.
+    // The form has no way to report a gap.
     missed: () => stream.end(),
   }
   stream.onClose(() => live.unsubscribe(thingId, subscriber))
@@ -209,8 +209,8 @@ function streamChunks(stream: LiveStream, live: Live, thingId: string): void {
 }
 
 /**
- * Follows what a long answer is given for, from before it is authorised: a credential that dies at any moment after
- * that is noticed (contract §6, revocation). Only streams are watched: an export or a backup under way goes on.
+ * Watches the credential of a stream for revocation (contract §6). Begins before the request is authorised, so that no revocation
+ * is missed. An export or a backup under way is not watched and goes on.
  */
 class CredentialWatch {
   /** Ends the watch. */
@@ -221,8 +221,8 @@ class CredentialWatch {
   #onDead = () => {}
 
   /**
-   * @param ref thing token or thing id, as in `Access.authorise`
-   * @param credential as there
+   * @param ref thing token or thing id
+   * @param credential as in `Access.authorise`
    */
   constructor(access: Pick<Access, 'onRevoke'>, ref: string, credential: string | undefined) {
     this.#ref = ref
@@ -230,7 +230,7 @@ class CredentialWatch {
     this.stop = access.onRevoke(revocation => this.#look(revocation))
   }
 
-  /** Calls `listener` when access has ended. @throws ThingwireError if it already has */
+  /** Calls `listener` when access ends. @throws ThingwireError if it has ended already */
   onDead(listener: () => void): void {
     if (this.#error) throw this.#error
     this.#onDead = listener

@@ -21,7 +21,7 @@ export const listVisibleThings: Operation = {
   refusals: [...ofCredential, 'invalid_query', 'invalid_limit', 'invalid_cursor'],
 }
 
-/** `GET /v2/things`: the things that the credential of the request may see, or the one of `thingId` if it is among them. */
+/** `GET /v2/things`: the things that the credential may read, or only the one of `thingId` if it is among them. */
 export function visibleThingsRoute(
   scope: FastifyInstance,
   { access, registry, costlyReads }: HttpThings,
@@ -36,7 +36,7 @@ export function visibleThingsRoute(
   })
 }
 
-/** Undefined: every thing. */
+/** @returns undefined for every thing */
 function visibleTo(principal: Principal): ReadonlySet<string> | undefined {
   switch (principal.kind) {
     case 'admin':

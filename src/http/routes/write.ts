@@ -20,7 +20,7 @@ import { Query } from '../request/query.ts'
 import { bodyOf, receivedBody, refuseMissingBody } from '../request/request-body.ts'
 import { WriteOrder } from '../request/write-order.ts'
 
-/** Without a datetime: whoever tries it writes for now, not for the day on which this was written. */
+/** Without datetimes, so that a write from the page at `/docs` is dated now. */
 const example = {
   values: [
     { key: 'temperature', value: 21.5, geo: { lat: 41.41, long: 2.22 } },
@@ -120,7 +120,7 @@ export function writeRoute(
       const credential = credentialOf(request)
       const thingId = access.authorise(request.params.ref, credential, 'write')
       const waiting = order.turnOf(request).wait()
-      // At once where nothing is waited for: promises would cost more than all that they are for.
+      // Without promises if there is nothing to wait for, because they would cost more than the work.
       if (typeof thingId !== 'string' || waiting)
         return writeInTurn(thingId, request, answer, waiting, credential)
       return write(thingId, request, answer)
@@ -142,7 +142,7 @@ export function writeRoute(
     return answer.reply
   }
 
-  /** @returns undefined: it is answered when it has settled */
+  /** @returns undefined if the write was submitted; `answer` is then called when it settles */
   function write(
     thingId: string,
     request: RequestOfThing,
@@ -167,7 +167,7 @@ export function writeRoute(
     return undefined
   }
 
-  /** What is wrong around the body is no business of the core, and still a refused write of the thing. */
+  /** Lists the write as refused: the core does not see errors of the head and the encoding. */
   async function refuse(thingId: string, request: RequestOfThing, error: unknown): Promise<never> {
     const body = receivedBody(request).bytes
     if (error instanceof ThingwireError) await ingest.noteRefused({ thingId, door: 'http', error, body })
@@ -175,7 +175,7 @@ export function writeRoute(
   }
 }
 
-/** What comes of a write, to its sender. */
+/** Sends the outcome of a write. */
 class Answer implements Ticket<WriteAnswer> {
   readonly reply: FastifyReply
   readonly #observer: Observer | undefined
@@ -192,14 +192,14 @@ class Answer implements Ticket<WriteAnswer> {
   }
 
   reject(error: unknown): void {
-    // A 429 for the rate is not noted among the refused writes: each would be a write to the disk.
+    // A 429 for the rate is not listed as a refused write, because each entry is a write to the disk.
     this.reply.send(error)
   }
 }
 
-/** Taken as it is, quotes included. @throws ThingwireError invalid_write_id: there are several */
+/** The write id in `Idempotency-Key`, with any quotes. @throws ThingwireError invalid_write_id if it has several values */
 function writeIdOf({ raw: { rawHeaders } }: RequestOfThing): string | undefined {
-  // Node joins the values of a header that is repeated.
+  // From the raw headers, because Node joins the values of a repeated header.
   const values = rawHeaders.filter(
     (_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === 'idempotency-key',
   )

@@ -8,15 +8,15 @@ import type { LiveStream, StreamForm } from './live-stream.ts'
 export const eventsType = { contentType: 'text/event-stream' } as const
 
 const comment = Buffer.from(':\n\n')
-/** What is read again is handed to a slow client in parts of so many bytes. */
+/** Bytes of replayed events that may wait for a slow client. */
 const replayPart = 64 * 1024
 const resetData =
   '{"status":"reset","message":"the missed writes are no longer kept: read the resources again"}'
 
-/** The writes of things as events. */
+/** Sends the writes of things as server-sent events. */
 export class EventStreams {
   readonly #live: Live
-  /** Made once for all streams. */
+  /** Each event is encoded once for all streams. */
   readonly #events = new WeakMap<LiveWrite, Buffer>()
 
   constructor(live: Live) {
@@ -24,8 +24,8 @@ export class EventStreams {
   }
 
   /**
-   * The form of a stream. To keep it alive its client is given an id, too: that of the last event is not known for ever
-   * where other things are written to.
+   * The form of a stream. Its signs of life have a new id, because the id of the last event may be forgotten while only other
+   * things are written.
    */
   form(streamed: Streamed): StreamForm {
     const keepAlive = () => Buffer.from(`:\nid: ${streamed.eventId(this.#live.keptWriteNumber)}\n\n`)
@@ -33,9 +33,9 @@ export class EventStreams {
   }
 
   /**
-   * Sends the writes of a thing, from behind an event on if that is given and known, else from now on.
+   * Sends the writes of a thing: those after a known event, else those from now on.
    *
-   * @param lastEventId the `id` of the last event that the client has
+   * @param lastEventId `id` of the last event of the client
    */
   begin(stream: LiveStream, streamed: Streamed, lastEventId: string | undefined): void {
     const { thingId } = streamed
@@ -53,7 +53,7 @@ export class EventStreams {
     this.#live.subscribe(thingId, subscriber)
     const now = this.#live.keptWriteNumber
     if (lastEventId === undefined) {
-      // Without data it is no event, and still the client's last id: it can resume before the first write.
+      // An id without data is no event, but the client keeps it and can resume even before the first write.
       stream.send(Buffer.from(`id: ${streamed.eventId(now)}\n\n`))
       return
     }
@@ -62,12 +62,12 @@ export class EventStreams {
       reset()
       return
     }
-    // There may be nothing to give for a while, and the head leaves with the first piece.
+    // Sends the head, which leaves with the first piece: there may be no event for a while.
     stream.send(comment)
     this.#replay(stream, streamed, commits)
   }
 
-  /** Sends these writes before whatever is sent later. */
+  /** Sends these commits before everything that is sent later. */
   #replay(stream: LiveStream, streamed: Streamed, commits: AsyncGenerator<Commit>): void {
     const slot = stream.openSlot()
     const fill = async () => {
@@ -84,7 +84,7 @@ export class EventStreams {
       }
       slot.close()
     }
-    // The client finds the store as it is when it comes back.
+    // If the store fails, the client has to reconnect.
     fill().catch(() => stream.cut())
   }
 
@@ -92,7 +92,7 @@ export class EventStreams {
     const made = this.#events.get(write)
     if (made) return made
     const { stored, writeNumber } = write.commit
-    // What is not stored has a number that may be given again: the client keeps the id of the event before.
+    // The number of an unstored write may be reused, so the client must keep the previous id.
     const id = stored ? `id: ${streamed.eventId(writeNumber)}\n` : ''
     const event = Buffer.from(`event: values\n${id}data: ${write.records()}\n\n`)
     this.#events.set(write, event)

@@ -5,25 +5,24 @@ import { type Live, Outbox, type Slot } from '../../live/index.ts'
 
 export interface StreamForm {
   readonly contentType: string
-  /** Sent when nothing else may have been for a while. */
+  /** Makes a sign of life. */
   readonly keepAlive: () => Uint8Array
 }
 
 interface StreamTimes {
-  /** Between two of `StreamForm.keepAlive`, milliseconds. */
+  /** Milliseconds between signs of life. */
   readonly keepAlive: number
-  /** How long the socket may take nothing, milliseconds. */
+  /** Milliseconds for which the socket may accept no data. */
   readonly drainTimeout: number
 }
 
-/** What is sent as one. */
 interface Piece {
   readonly bytes: Uint8Array
   /** `LiveWrite.committedAt` of its message. */
   readonly committedAt?: number | undefined
 }
 
-/** An answer without an end, sent piece by piece: each with a write, so in HTTP/1.1 a chunk, of its own. */
+/** An endless answer in pieces. Each piece is one write of the response: one chunk in HTTP/1.1. */
 export class LiveStream {
   readonly #response: ServerResponse
   readonly #socket: Socket
@@ -31,7 +30,7 @@ export class LiveStream {
   readonly #drainTimeout: number
   readonly #keepAlive: NodeJS.Timeout
 
-  /** Sends the head. @param live called when pieces leave */
+  /** Sends the head. @param live notified when pieces are sent */
   constructor(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -43,9 +42,9 @@ export class LiveStream {
     const response = reply.hijack().raw
     const { socket } = request.raw
     socket.setNoDelay(true)
-    // The host's bound on silence is shorter than what a client may ask for as keepAlive.
+    // The idle timeout of the host may be shorter than the keepAlive of the client.
     socket.setTimeout(0)
-    // `close` of the socket reports that the connection is gone.
+    // The `close` event of the socket reports a lost connection.
     response.on('error', () => {})
     for (const [name, value] of Object.entries(reply.getHeaders())) {
       if (value !== undefined) response.setHeader(name, value)
@@ -76,7 +75,7 @@ export class LiveStream {
     return this.#socket.destroyed || this.#response.writableEnded
   }
 
-  /** Whether the client has closed its half: most have left, and it takes a piece that is not answered to show it. */
+  /** Whether the client has closed its half. Most such clients have gone, which only a failed send would show. */
   get isHalfClosed(): boolean {
     return this.#socket.readableEnded
   }
@@ -86,18 +85,18 @@ export class LiveStream {
     this.#outbox.push({ bytes, committedAt })
   }
 
-  /** A place among the pieces that is filled later. */
+  /** Opens a place among the pieces that is filled later. */
   openSlot(): Slot<Piece> {
     return this.#outbox.openSlot()
   }
 
   /** Calls `listener` when the connection is gone, whoever ended it. */
   onClose(listener: () => void): void {
-    // Not of the response: one that waits for its turn on the connection emits nothing.
+    // Not `close` of the response: a pipelined response that still waits for its turn does not emit it.
     this.#socket.once('close', listener)
   }
 
-  /** Ends the answer as one that is complete. */
+  /** Ends the answer as complete. */
   end(): void {
     if (this.isClosed) return
     this.#outbox.pump()
@@ -108,7 +107,7 @@ export class LiveStream {
     this.onClose(() => clearTimeout(cut))
   }
 
-  /** Breaks the answer off at once: with `end`, a client that takes nothing would stay for `drainTimeout`. */
+  /** Closes the connection at once; `end` would wait `drainTimeout` for a client that accepts no data. */
   cut(): void {
     this.#socket.destroy()
   }
@@ -119,13 +118,13 @@ export class LiveStream {
   }
 }
 
-/** The streams of a host that are open. */
+/** The open streams of a host. */
 export class OpenStreams {
-  /** With the thing that it is of. */
+  /** Thing ids by stream. */
   readonly #open = new Map<LiveStream, string>()
   #isEnded = false
 
-  /** Whether none is to be opened any more. */
+  /** Whether no more streams may be opened. */
   get isEnded(): boolean {
     return this.#isEnded
   }
@@ -135,7 +134,7 @@ export class OpenStreams {
     stream.onClose(() => this.#open.delete(stream))
   }
 
-  /** Cuts the streams of a thing of which the client has closed its half. Resolves when they are closed. */
+  /** Cuts the streams of a thing whose clients have closed their half. Resolves when they are closed. */
   async cutHalfClosed(thingId: string): Promise<void> {
     const left = [...this.#open].filter(([stream, itsThing]) => itsThing === thingId && stream.isHalfClosed)
     await Promise.all(
@@ -147,21 +146,20 @@ export class OpenStreams {
     )
   }
 
-  /** The host stops, and would wait for them. */
+  /** Ends all streams, for which a stopping host would wait. */
   endAll(): void {
     this.#isEnded = true
     for (const stream of this.#open.keys()) stream.end()
   }
 }
 
-/** The head of a stream. */
 export function streamHeaders({ contentType }: Pick<StreamForm, 'contentType'>): Record<string, string> {
   return {
     'content-type': contentType,
     'cache-control': 'no-store',
-    // nginx would hold pieces back until it has many.
+    // nginx would buffer pieces otherwise.
     'x-accel-buffering': 'no',
-    // What is asked behind a stream is never answered; and when the host stops, nobody has to wait for idle connections.
+    // A request behind a stream would never be answered. A closed connection also does not delay a stopping host.
     connection: 'close',
   }
 }
