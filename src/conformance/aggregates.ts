@@ -55,10 +55,8 @@ export function aggregates({ test, capabilities }: Suite): void {
     const inOrder = <T>(items: readonly T[]) => (order === 'asc' ? items : items.toReversed())
 
     test(`aggregate() summarises the buckets that have records (${order})`, async ({ records }) => {
-      await appendEach(
-        records,
-        [4, 2.5, 'text', null, -1].map((value, at) => measured(500 * at, value)),
-      )
+      const some = [4, 2.5, 'text', null, -1].map((value, at) => measured(500 * at, value))
+      await appendEach(records, some)
       await records.append(write([measured(9_000, 7), measured(9_000, 6), measured(9_000, [5])]))
       const { buckets, next } =
         (await records.aggregate(thing, key, { order, limit: 10, buckets: seconds })) ?? assert.fail()
@@ -77,10 +75,8 @@ export function aggregates({ test, capabilities }: Suite): void {
     })
 
     test(`aggregate() ends at its limit and continues from there (${order})`, async ({ records }) => {
-      await appendEach(
-        records,
-        count(12).map(value => measured(value * 700, value)),
-      )
+      const twelve = count(12).map(value => measured(value * 700, value))
+      await appendEach(records, twelve)
       for (const buckets of [seconds, uneven]) {
         for (const limit of [1, 2, 3, 8, 9, 10]) {
           await assertFolded(records, { order, limit, buckets }, `limit ${limit}`)
@@ -170,10 +166,8 @@ export function aggregates({ test, capabilities }: Suite): void {
 
   test('aggregate() counts late records in their buckets, and no removed records', async ({ records }) => {
     await records.append(write(count(300).map(at => measured(10_000 + at * 100, at))))
-    await appendEach(
-      records,
-      count(50).map(at => measured(9_990 + at * 611, -at)),
-    )
+    const late = count(50).map(at => measured(9_990 + at * 611, -at))
+    await appendEach(records, late)
     // The first record is a resend, and stored once.
     await records.append(write([measured(10_000, 0), measured(10_000, 1)]))
     const assertNow = async (message: string) => {

@@ -95,10 +95,8 @@ export function documentsWithWrites({ test, testStage, capabilities }: Suite): v
         return await reading
       }),
     )
-    assert.deepEqual(
-      seen,
-      count(30).map(round => (round % 3 === 0 ? { round, put: true } : { round })),
-    )
+    const expected = count(30).map(round => (round % 3 === 0 ? { round, put: true } : { round }))
+    assert.deepEqual(seen, expected)
     assert.equal(await documents.get('mark'), undefined)
     await Promise.all([
       documents.put({ mark: { by: 'put' } }, 'keep'),

@@ -101,10 +101,8 @@ export function documents({ test, testStage, capabilities }: Suite): void {
       }),
     )
     const results = await Promise.all(increments)
-    assert.deepEqual(
-      results.toSorted((a, b) => a - b),
-      count(101).slice(1),
-    )
+    const sorted = results.toSorted((a, b) => a - b)
+    assert.deepEqual(sorted, count(101).slice(1))
     assert.deepEqual(await documents.get('counter'), { value: 100 })
   })
 
@@ -192,10 +190,8 @@ export function puts({ test, testStage, capabilities }: Suite): void {
       await putting
       return results
     })
-    assert.deepEqual(
-      await Promise.all(rounds),
-      count(20).map(round => [round * 100 + 1, round * 100 + 2]),
-    )
+    const expected = count(20).map(round => [round * 100 + 1, round * 100 + 2])
+    assert.deepEqual(await Promise.all(rounds), expected)
     const last = [increment(), documents.put({ counter: { value: -1 } }, 'keep')]
     await Promise.all(last)
     assert.deepEqual(await documents.get('counter'), { value: -1 })
@@ -258,10 +254,8 @@ export function puts({ test, testStage, capabilities }: Suite): void {
     await Promise.all([...putting, before.close()])
     const { documents } = await stage.open()
     const names = (await documents.list('put/', { limit: 1_000 })).map(([name]) => name)
-    assert.deepEqual(
-      names,
-      acknowledged.toSorted().flatMap(name => [name, `${name}/pair`]),
-    )
+    const expected = acknowledged.toSorted().flatMap(name => [name, `${name}/pair`])
+    assert.deepEqual(names, expected)
     assert.equal(await documents.get('gone'), undefined)
     assert.deepEqual(await documents.get('stays'), { is: 1 })
   })

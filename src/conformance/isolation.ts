@@ -109,10 +109,8 @@ export function atomicity({ test }: Suite): void {
     const keys = ['a', 'b', 'c']
     await records.append(write(count(3_000).map(value => received(value, { key: keys[value % 3] ?? '' }))))
     for (const [index, key] of keys.entries()) {
-      assert.deepEqual(
-        await valuesOf(records, { key }),
-        count(3_000).filter(value => value % 3 === index),
-      )
+      const expected = count(3_000).filter(value => value % 3 === index)
+      assert.deepEqual(await valuesOf(records, { key }), expected)
     }
   })
 

@@ -292,10 +292,9 @@ export function states({ test, testStage, capabilities }: Suite): void {
     const delivered = listen(records)
     const writes = count(100).map(value => write([received(value)], { states: [state(value)] }))
     await Promise.all(writes.map(each => records.append(each)))
-    assert.deepEqual(
-      delivered.map(({ latest }) => latest),
-      count(100).map(value => [state(value)]),
-    )
+    const puts = delivered.map(({ latest }) => latest)
+    const expected = count(100).map(value => [state(value)])
+    assert.deepEqual(puts, expected)
     assert.deepEqual(await records.state(thing, stateful), state(99).record)
     assert.deepEqual(await valuesOf(records, { order: 'desc', limit: 1 }), [99])
   })

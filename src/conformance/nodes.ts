@@ -58,10 +58,8 @@ export function nodes({ testStage, capabilities }: Suite): void {
     for (const value of count(10)) await one.records.append(write([received(value)]))
     await delivered.first(10)
     const lengths = await Promise.all(reads)
-    assert.ok(
-      lengths.every((length, index) => length > index),
-      `found ${lengths}`,
-    )
+    const isRead = lengths.every((length, index) => length > index)
+    assert.ok(isRead, `found ${lengths}`)
   })
 
   test('append() heeds write ids, records and resources from another node', async ([one, other]) => {
@@ -305,10 +303,8 @@ export function locks({ test: testOne, testStage, capabilities }: Suite): void {
       if (before !== after) await putting
       await after.locks.take(name)
       assert.deepEqual(await after.documents.get('mark'), { is: 1 })
-      assert.deepEqual(
-        (await lost.first(1)).map(({ name, owner }) => [name, owner]),
-        [[name, first.owner]],
-      )
+      const losses = (await lost.first(1)).map(({ name, owner }) => [name, owner])
+      assert.deepEqual(losses, [[name, first.owner]])
       await putting
       await before.records.append(write([received(1)], { lock: other }))
     })
@@ -341,10 +337,9 @@ export function locks({ test: testOne, testStage, capabilities }: Suite): void {
     const takes = await Promise.all([...names, ...names].map(each => store.locks.take(each)))
     const appends = takes.map(lock => store.records.append(write([received(lock.name)], { lock })))
     const results = await Promise.allSettled(appends)
-    assert.deepEqual(
-      results.map(({ status }) => status),
-      takes.map((_, index) => (index < names.length ? 'rejected' : 'fulfilled')),
-    )
+    const statuses = results.map(({ status }) => status)
+    const expected = takes.map((_, index) => (index < names.length ? 'rejected' : 'fulfilled'))
+    assert.deepEqual(statuses, expected)
   })
 }
 

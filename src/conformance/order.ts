@@ -41,10 +41,8 @@ export function order({ test }: Suite): void {
 
   test('append() orders datetimes as numbers, from 1970 to 9999', async ({ records }) => {
     const shuffled = datetimes.map((_, index) => datetimes[(index * 7) % datetimes.length] ?? 0)
-    await appendEach(
-      records,
-      shuffled.map(datetime => measured(datetime, datetime)),
-    )
+    const newRecords = shuffled.map(datetime => measured(datetime, datetime))
+    await appendEach(records, newRecords)
     assert.deepEqual(await valuesOf(records), datetimes)
   })
 
@@ -65,10 +63,8 @@ export function order({ test }: Suite): void {
   })
 
   test('append() orders write numbers as numbers, in 600 writes of one datetime', async ({ records }) => {
-    await appendEach(
-      records,
-      count(600).map(value => received(value)),
-    )
+    const newRecords = count(600).map(value => received(value))
+    await appendEach(records, newRecords)
     assert.deepEqual(await valuesOf(records), count(600))
     assert.deepEqual(await valuesOf(records, { order: 'desc' }), count(600).reverse())
   })
@@ -107,10 +103,8 @@ export function receiptTimes({ test, testStage, capabilities }: Suite): void {
       { datetime: receivedAt, explicit: false },
       { datetime: receivedAt, explicit: false },
     ])
-    assert.deepEqual(
-      (await readAll(records)).map(({ datetime }) => datetime),
-      [receivedAt, receivedAt],
-    )
+    const read = (await readAll(records)).map(({ datetime }) => datetime)
+    assert.deepEqual(read, [receivedAt, receivedAt])
     assert.deepEqual(await readWholeLog(records), delivered)
   })
 
@@ -155,10 +149,8 @@ export function receiptTimes({ test, testStage, capabilities }: Suite): void {
       assert.deepEqual(await valuesOf(one.records), count(20))
       const times = (await readWholeLog(one.records)).map(({ receivedAt }) => receivedAt)
       assert.deepEqual(times, ascending(times))
-      assert.ok(
-        times.every(time => Math.abs(time - began) < 9_000),
-        `received at ${times}, begun at ${began}`,
-      )
+      const areNear = times.every(time => Math.abs(time - began) < 9_000)
+      assert.ok(areNear, `received at ${times}, begun at ${began}`)
       assert.ok(delivered.length > 0)
       const now = await withClock(apart, async () => one.clock.now())
       assert.ok(Math.abs(now - Date.now()) < 9_000, `${one.clock.now()}`)
@@ -207,10 +199,8 @@ export function inOrder({ test, testStage, capabilities }: Suite): void {
       void calls[round % 3]?.()
       return documents.getInOrder('mark')
     })
-    assert.deepEqual(
-      await Promise.all(seen),
-      count(30).map(round => ({ round })),
-    )
+    const expected = count(30).map(round => ({ round }))
+    assert.deepEqual(await Promise.all(seen), expected)
     assert.equal(await documents.getInOrder('none'), undefined)
   })
 

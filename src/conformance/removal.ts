@@ -63,10 +63,8 @@ export function removal({ test, testStage, capabilities }: Suite): void {
     const appending = count(50).map(value => records.append(write([measured(value * 40, `new ${value}`)])))
     const [removed] = await Promise.all([removing, ...appending])
     assert.equal(removed, old.length)
-    assert.deepEqual(
-      await valuesOf(records),
-      count(50).map(value => `new ${value}`),
-    )
+    const expected = count(50).map(value => `new ${value}`)
+    assert.deepEqual(await valuesOf(records), expected)
     assert.deepEqual(await records.resources(thing), [key])
   })
 
@@ -169,10 +167,8 @@ export function removalOfOld({ test, capabilities }: Suite): void {
     // A record that was the newest during the removal may be left.
     const left = await removeAllOld(records, 10_000)
     assert.equal(removed + also + left, many.length)
-    assert.deepEqual(
-      await valuesOf(records),
-      count(50).map(value => `new ${value}`),
-    )
+    const expected = count(50).map(value => `new ${value}`)
+    assert.deepEqual(await valuesOf(records), expected)
   })
 
   test('removeOld() beside remove() leaves the record that is delivered as latest', async ({ records }) => {

@@ -306,22 +306,17 @@ export function tickets({ testStage }: Suite): void {
     const delivered = listen(records)
     const tried = await expireMeanwhile(records)
     const kept = tried.filter(({ receipt }) => receipt !== undefined)
-    assert.ok(
-      kept.some(({ isLate }) => isLate),
-      'no ticket expired before its write was committed',
-    )
+    const isAnyLate = kept.some(({ isLate }) => isLate)
+    assert.ok(isAnyLate, 'no ticket expired before its write was committed')
     // Every write that was begun has then been delivered.
     await records.catchUp()
     const deliveries = delivered.map(({ records, broadcast }) => [records[0]?.value, broadcast])
-    assert.deepEqual(
-      deliveries,
-      kept.map(({ value, broadcast }) => [JSON.stringify(value), broadcast]),
-    )
+    const expected = kept.map(({ value, broadcast }) => [JSON.stringify(value), broadcast])
+    assert.deepEqual(deliveries, expected)
     assert.deepEqual((await readWholeLog(records)).map(plain), delivered)
-    assert.deepEqual(
-      (await readAll(records)).map(({ value }) => value),
-      deliveries.map(([value]) => value),
-    )
+    const stored = (await readAll(records)).map(({ value }) => value)
+    const values = deliveries.map(([value]) => value)
+    assert.deepEqual(stored, values)
   })
 }
 

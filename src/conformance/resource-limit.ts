@@ -40,10 +40,8 @@ export function resourceLimit({ test, testStage, capabilities }: Suite): void {
     await isRefused(records.append(limited(2, ['a', 'd'])))
     const together = [['e'], ['a'], ['f'], ['b', 'a']].map(keys => records.append(limited(2, keys)))
     const outcomes = await Promise.allSettled(together)
-    assert.deepEqual(
-      outcomes.map(({ status }) => status),
-      ['rejected', 'fulfilled', 'rejected', 'fulfilled'],
-    )
+    const statuses = outcomes.map(({ status }) => status)
+    assert.deepEqual(statuses, ['rejected', 'fulfilled', 'rejected', 'fulfilled'])
     assert.equal((await valuesOf(records, { key: 'a' })).length, 6)
   })
 

@@ -47,10 +47,8 @@ const texts = [
 export function values({ test }: Suite): void {
   test('read() gives values back unchanged', async ({ records }) => {
     await records.append(write(texts.map((value, datetime) => ({ ...measured(datetime, 0), value }))))
-    assert.deepEqual(
-      (await readAll(records)).map(({ value }) => value),
-      texts,
-    )
+    const read = (await readAll(records)).map(({ value }) => value)
+    assert.deepEqual(read, texts)
   })
 
   test('read() gives geo back unchanged, and none for a record without it', async ({ records }) => {

@@ -32,11 +32,7 @@ export interface AggregateQuery {
   readonly isWithEmpty: boolean
 }
 
-/**
- * The distinct keys of a query, in its order.
- *
- * @throws ThingwireError invalid_keys
- */
+/** The distinct keys of a query, in its order. @throws ThingwireError invalid_keys */
 export function keysOf(query: Query): readonly string[] {
   const keys = [...new Set(query.text('keys', 'invalid_keys')?.split(','))]
   if (keys.length < 1 || keys.length > maximumKeys || !keys.every(isKey))

@@ -16,9 +16,7 @@ interface Refusal {
   readonly retryAfter?: number | undefined
 }
 
-/**
- * Answers any thrown error in the one error shape (contract §6). Logs it unless a client or a normal stop caused it.
- */
+/** Answers any thrown error in the one error shape (contract §6). Logs it unless a client or a normal stop caused it. */
 export function replyError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const refusal = refusalOf(error)
   if (refusal.status === 500) request.log.error({ err: error }, 'defect while answering a request')

@@ -5,11 +5,7 @@ import { readSlices } from '../../core/async/slices.ts'
 /** Characters of a long text that are joined before each pause. */
 const pieceLength = 64 * 1024
 
-/**
- * Answers with JSON text and Content-Length (contract §6).
- *
- * @param text compact JSON
- */
+/** Answers with JSON text and Content-Length (contract §6). @param text compact JSON */
 export function replyJson(reply: FastifyReply, status: number, text: string): FastifyReply {
   // The serializer keeps Fastify from adding a charset. Text, because Node sends it together with the head.
   return reply.code(status).header('content-type', 'application/json').serializer(asItIs).send(text)

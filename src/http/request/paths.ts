@@ -12,11 +12,7 @@ export interface OfResource {
   Params: { ref: string; key: string }
 }
 
-/**
- * The key in a path.
- *
- * @throws ThingwireError unknown_resource if it is no valid key
- */
+/** The key in a path. @throws ThingwireError unknown_resource if it is no valid key */
 export function resourceKey(params: { readonly key: string }): string {
   const { key } = params
   if (!isKey(key)) throw new ThingwireError('unknown_resource')

@@ -66,11 +66,7 @@ export class Query {
     return choice
   }
 
-  /**
-   * `limit`, at most `maximum`: a larger one is clamped.
-   *
-   * @throws ThingwireError invalid_limit
-   */
+  /** `limit`, at most `maximum`: a larger one is clamped. @throws ThingwireError invalid_limit */
   limit<Fallback extends number | undefined>(fallback: Fallback, maximum = maximumPage): number | Fallback {
     const text = this.text('limit', 'invalid_limit')
     if (text === undefined) return fallback
@@ -79,11 +75,7 @@ export class Query {
     return Math.min(limit, maximum)
   }
 
-  /**
-   * `startDate`, inclusive, and `endDate`, exclusive.
-   *
-   * @throws ThingwireError invalid_range
-   */
+  /** `startDate`, inclusive, and `endDate`, exclusive. @throws ThingwireError invalid_range */
   range(): TimeRange {
     const from = this.#datetime('startDate')
     const to = this.#datetime('endDate')

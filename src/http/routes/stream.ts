@@ -220,10 +220,7 @@ class CredentialWatch {
   #error: ThingwireError | undefined
   #onDead = () => {}
 
-  /**
-   * @param ref thing token or thing id
-   * @param credential as in `Access.authorise`
-   */
+  /** @param ref thing token or thing id @param credential as in `Access.authorise` */
   constructor(access: Pick<Access, 'onRevoke'>, ref: string, credential: string | undefined) {
     this.#ref = ref
     this.#hash = hashToken(isToken(ref) ? ref : (credential ?? ''))

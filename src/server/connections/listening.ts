@@ -28,11 +28,7 @@ export function endpointOf(options: ServerOptions, portOption: Endpoint['portOpt
  */
 export const backlog = 4_096
 
-/**
- * Resolves when the server listens.
- *
- * @throws Error with one line for the operator if it cannot
- */
+/** Resolves when the server listens. @throws Error with one line for the operator if it cannot */
 export async function listen(
   server: Server,
   endpoint: Endpoint,
@@ -51,9 +47,7 @@ export function outliveAcceptErrors(server: Server, log: FastifyBaseLogger): voi
   server.on('error', err => log.error({ err }, 'a connection could not be accepted'))
 }
 
-/**
- * Milliseconds of silence after which TCP probes a peer. Needed because an MQTT client may turn its keep-alive off with 0.
- */
+/** Milliseconds of silence after which TCP probes a peer. Needed because an MQTT client may turn its keep-alive off with 0. */
 export const probeAfter = 60_000
 
 /** Such as `mqtt://127.0.0.1:1883`, without a trailing slash. */

@@ -252,10 +252,7 @@ export class LogSampling {
   readonly #kinds = new Map<string, Kind>()
   #end: NodeJS.Timeout | undefined
 
-  /**
-   * @param report called at the end of a period for each kind with suppressed lines
-   * @param period milliseconds, for a test
-   */
+  /** @param report called at the end of a period for each kind with suppressed lines @param period milliseconds, for a test */
   constructor(report: (heldBack: HeldBack) => void, period = defaultPeriod) {
     this.#report = report
     this.#period = period

@@ -11,10 +11,7 @@ export class Distribution {
   readonly #counts: Float64Array
   #sum = 0
 
-  /**
-   * @param bounds upper bounds of the buckets, ascending
-   * @param labels unique among the series of the histogram
-   */
+  /** @param bounds upper bounds of the buckets, ascending @param labels unique among the series of the histogram */
   constructor(bounds: readonly number[], labels: Labels = {}) {
     this.#bounds = bounds
     this.#labels = labels

@@ -58,11 +58,7 @@ export function ofDataDir(options: ServerOptions): (error: unknown) => never {
   }
 }
 
-/**
- * Completes options that a program gives.
- *
- * @throws TypeError with the message of `loadOptions`
- */
+/** Completes options that a program gives. @throws TypeError with the message of `loadOptions` */
 export function completeOptions(options: Partial<ServerOptions>): ServerOptions {
   const origin = 'the options of createServer'
   assertObject('createServer', options, "{ dataDir: './data' }")

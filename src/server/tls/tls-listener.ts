@@ -28,11 +28,7 @@ export interface TlsListener {
   close(): Promise<void>
 }
 
-/**
- * Listens for TLS 1.2 or later.
- *
- * @throws Error with one line for the operator if it cannot listen
- */
+/** Listens for TLS 1.2 or later. @throws Error with one line for the operator if it cannot listen */
 export async function openTlsListener(options: TlsListenerOptions): Promise<TlsListener> {
   const { certificate, log } = options
   const { handshakeTimeout = defaultHandshakeTimeout } = options
