@@ -63,11 +63,7 @@ export class History {
     }
   }
 
-  /**
-   * Asserts that the aggregates of a random range, by random buckets, agree with the records.
-   *
-   * @param random another one than that of the actions, so that calls of this method do not change the history
-   */
+  /** @param random not that of the actions, so that calls of this method do not change the history */
   async assertNow(records: Pick<RecordStore, 'aggregate' | 'read'>, random: Random): Promise<void> {
     const [from, to] = [this.#some(random), this.#some(random)]
     const range = random.of([

@@ -56,10 +56,7 @@ export interface ThingsHttpOptions {
   readonly isDraining?: () => boolean
   /** Milliseconds for which a client of a live stream may accept no data before it is cut. Default 5,000. */
   readonly drainTimeout?: number
-  /**
-   * Whether the whole app answers errors, unknown paths and wrong methods in the shape of `/v2`; wrong methods only on paths that
-   * are registered after the plugin. Default false.
-   */
+  /** Whether the app answers errors and unknown paths, and wrong methods on later routes, as `/v2` does. Default false. */
   readonly ownsApp?: boolean
 }
 
@@ -182,10 +179,7 @@ function adminRoutes(admin: FastifyInstance, things: HttpThings, bodies: JsonBod
   backupRoute(admin, things)
 }
 
-/**
- * Makes the host's log show the pattern of a path, because the path itself may contain a thing token or an activation code
- * (contract §1.1).
- */
+/** Logs the pattern of a path, because the path may contain a thing token or an activation code (contract §1.1). */
 export const logSerializers = {
   req: (request: FastifyRequest) => ({
     method: request.method,
@@ -297,11 +291,7 @@ class KnownPaths {
     scope.route({ method, url, onRequest: this.refuse, handler: this.refuse })
   }
 
-  /**
-   * Refuses a request that no route answers, without echoing the path.
-   *
-   * @throws ThingwireError not_found, or method_not_allowed with the header `Allow`
-   */
+  /** Does not echo the path. @throws ThingwireError not_found, or method_not_allowed with the header `Allow` */
   readonly refuse = async (request: FastifyRequest, reply: FastifyReply): Promise<never> => {
     const parts = normalise(request.raw.url ?? '').split('/')
     for (const [pattern, methods] of this.#methods) {

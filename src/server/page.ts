@@ -21,10 +21,7 @@ import { readVersion } from './version.ts'
 export interface ThingsPageOptions {
   /** What `createThings` gives. The plugin does not close it. */
   readonly things: Pluggable<MqttThings>
-  /**
-   * The broker for which the host has called `attachThings`; the page's live values come through it. Default: a broker of the page's
-   * own, for a host that serves no MQTT.
-   */
+  /** The broker of `attachThings`, for live values. Default: one of the page's own, for a host that serves no MQTT. */
   readonly broker?: Aedes | undefined
   /** The MQTT port that the page shows for connecting a device, 1..65535. Default: none, for a host that serves no MQTT. */
   readonly mqttPort?: number | undefined

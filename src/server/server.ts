@@ -48,17 +48,11 @@ export interface Server {
 export interface ServerParts {
   /** Default: a log of its own at `logLevel`. */
   readonly log?: Logger
-  /**
-   * Called once if the data directory went away under the server. From then on the server acknowledges nothing and `/readyz`
-   * answers 503; the caller should end it.
-   */
+  /** Called once if the data directory goes away. The server then acknowledges nothing, and the caller should end it. */
   readonly onStoreLost?: (error: Error) => void
 }
 
-/**
- * Share of `shutdownTimeout` for which a node serves on after `/readyz` answers 503, so that the load balancer can send new
- * clients to other nodes.
- */
+/** Share of `shutdownTimeout` in which `/readyz` answers 503 first, so that load balancers choose other nodes. */
 const leavingShare = 0.25
 
 /**

@@ -20,7 +20,7 @@ export const intervals = [
   ),
   queryParameter(
     'tz',
-    'With `aggregate` or `points`: time zone whose days and months intervals of d and mo are, by its name in the IANA database. Default UTC.',
+    'With `aggregate` or `points`: time zone of the days and months in intervals of d and mo, by its name in the IANA database. Default UTC.',
     'Europe/Madrid',
   ),
   flag(

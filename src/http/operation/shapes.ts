@@ -6,10 +6,7 @@ import { ordinaryKey } from '../../core/record/key.ts'
 import { thingIdForm, tokenForm } from '../../core/token.ts'
 import { catalogue } from '../../errors.ts'
 
-/**
- * Shapes of the data on the wire, for both doors. They only describe: functions of the core judge a write, and a test compares the
- * two.
- */
+/** Shapes of the data on the wire. They only describe: the core judges a write, and a test compares the two. */
 
 interface ShapeNote {
   /** The name of the schema in documents. */
@@ -168,13 +165,13 @@ export const refusedWrite = named(
   z.object({
     datetime,
     door: noted(
-      'Protocol of the write; `host`: of the program in which the service runs; `magic`: refused after the ack.',
+      'Protocol of the write; `host`: a write of the program in which the service runs; `magic`: refused after the ack.',
       z.enum(['http', 'mqtt', 'host', 'magic']),
     ),
     reason,
     message: z.string(),
     count: noted(
-      'How often it came since it was listed last, if more than once; of connections that were turned away.',
+      'For connections that were turned away: how many since the previous entry, if more than one.',
       z.int().optional(),
     ),
     errors: z.array(fieldError).optional(),

@@ -170,12 +170,7 @@ function withEmpty(items: readonly Item[], empty: readonly Item[]): readonly str
   return empty.map(({ start, text }) => texts.get(start) ?? text)
 }
 
-/**
- * Closes an open range: its start defaults to the first record of all keys, its end to the last one. Without records it stays
- * open.
- *
- * @throws ThingwireError those of a store that fails
- */
+/** Defaults the start to the first record of all keys and the end to the last one. Without records it stays open. */
 async function rangeOfRecords(
   records: Pick<RecordStore, 'read'>,
   thingId: string,

@@ -21,11 +21,7 @@ export interface WalkQuery extends TimeRange {
   readonly cursor?: string
 }
 
-/**
- * Reads a range of a resource in pages.
- *
- * @throws ThingwireError unknown_resource, invalid_cursor, and those of a store that fails
- */
+/** Pages of a range. @throws ThingwireError unknown_resource, invalid_cursor, and those of a store that fails */
 export async function* pages(
   records: Pick<RecordStore, 'read'>,
   thingId: string,

@@ -4,12 +4,7 @@ import { principalName } from '../../access/principal.ts'
 import { credentialOf } from '../request/credential.ts'
 import type { OfThing } from '../request/paths.ts'
 
-/**
- * The principal name under which a costly read waits (contract §9).
- *
- * @param thingId the thing that the request may read
- * @throws ThingwireError as `Access.identify`
- */
+/** The principal name under which a costly read of a thing waits (contract §9). @throws ThingwireError as `identify` */
 export async function readerOf(
   access: Access,
   request: FastifyRequest<OfThing>,

@@ -18,12 +18,7 @@ export function replyIntervals(
   return replyLongJson(reply, parts)
 }
 
-/**
- * Links to the next page: the same query with some parameters changed. The link is relative, since a proxy may serve us under an
- * unknown prefix.
- *
- * @param parameters undefined removes a parameter
- */
+/** Links to the next page by a relative address. @param parameters changes of the query; undefined removes one */
 export function linkNext(
   reply: FastifyReply,
   query: Query,

@@ -18,11 +18,7 @@ export class JsonBodies {
     this.#redactor = redactor
   }
 
-  /**
-   * The body of a request, parsed and checked; an empty body counts as `{}`.
-   *
-   * @throws ThingwireError as `bodyOf`, and invalid_utf8, invalid_json, invalid_body
-   */
+  /** An empty body counts as `{}`. @throws ThingwireError as `bodyOf`, and invalid_utf8, invalid_json, invalid_body */
   read<Shape extends z.ZodType>(request: FastifyRequest, shape: Shape): z.output<Shape> {
     const body = bodyOf(request, this.#limit)
     const result = shape.safeParse(body.byteLength === 0 ? {} : readJson(body))

@@ -30,10 +30,7 @@ export class Query {
     return values[0]
   }
 
-  /**
-   * @param redactor for the name in the message
-   * @throws ThingwireError invalid_query if there is a parameter with another name
-   */
+  /** @param redactor for the name in the message @throws ThingwireError invalid_query if another parameter is present */
   refuseOthers(names: readonly string[], redactor: Redactor): void {
     const unknown = [...this.#parameters.keys()].find(name => !names.includes(name))
     if (unknown === undefined) return

@@ -21,8 +21,8 @@ export const readAggregates: Operation = {
   group: 'Resources',
   summary: 'Read intervals of several resources',
   description:
-    'As `aggregate` and `points` of one resource, for up to 20. `Link` goes on for all of them: where one ends early, all end. A ' +
-    'key that was never written has an empty array, unless none of them was.',
+    '`aggregate` and `points` for up to 20 resources at once. If the intervals of one key end early, those of all keys end there, ' +
+    'and `Link` continues all of them. A key that was never written has an empty array; if no key was ever written, 404.',
   credential: 'thing',
   parameters: [
     ref,

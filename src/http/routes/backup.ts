@@ -10,7 +10,7 @@ export const backUp: Operation = {
   group: 'Operator',
   summary: 'Take a consistent copy of the store',
   description:
-    'The server goes on. `thingwire restore` reads the copy. Back up a store in Redis with the tools of Redis.',
+    'The server keeps serving. `thingwire restore` reads the copy. Back up a store in Redis with the tools of Redis.',
   credential: 'admin',
   answers: {
     200: {

@@ -73,11 +73,7 @@ export const streamWrites: Operation = {
 /** Milliseconds (contract §8.1). Common proxies cut a connection after 60 s of silence. */
 const keepAliveRange = { minimum: 1_000, fallback: 25_000, maximum: 600_000 }
 
-/**
- * `GET /v2/things/<ref>`: new writes of a thing as chunked JSON or server-sent events (contract §8).
- *
- * @param drainTimeout milliseconds for which a client may accept no data
- */
+/** `GET /v2/things/<ref>` (contract §8). @param drainTimeout milliseconds for which a client may accept no data */
 export function streamRoute(
   scope: FastifyInstance,
   { access, limits, live, streamLog }: HttpThings,

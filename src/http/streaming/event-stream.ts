@@ -23,20 +23,13 @@ export class EventStreams {
     this.#live = live
   }
 
-  /**
-   * The form of a stream. Its signs of life have a new id, because the id of the last event may be forgotten while only other
-   * things are written.
-   */
+  /** Signs of life have a new id: that of the last event may be forgotten while only other things are written. */
   form(streamed: Streamed): StreamForm {
     const keepAlive = () => Buffer.from(`:\nid: ${streamed.eventId(this.#live.keptWriteNumber)}\n\n`)
     return { ...eventsType, keepAlive }
   }
 
-  /**
-   * Sends the writes of a thing: those after a known event, else those from now on.
-   *
-   * @param lastEventId `id` of the last event of the client
-   */
+  /** Sends the writes of a thing after a known event, else from now on. @param lastEventId `id` of the client's last event */
   begin(stream: LiveStream, streamed: Streamed, lastEventId: string | undefined): void {
     const { thingId } = streamed
     const reset = () => {

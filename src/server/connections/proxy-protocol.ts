@@ -22,12 +22,7 @@ const binarySignature = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1')
 /** Bytes of signature, version and command, family and transport, length. */
 const binaryFixed = 16
 
-/**
- * Parses the header at the beginning of the received bytes.
- *
- * @returns undefined if the header is not complete yet
- * @throws Error if it is malformed
- */
+/** @returns undefined if the header is not complete yet @throws Error if it is malformed */
 export function parseProxyHeader(received: Buffer): ProxyHeader | undefined {
   if (beginsAs(received, textSignature)) return parseLine(received)
   if (beginsAs(received, binarySignature)) return parseBinary(received)

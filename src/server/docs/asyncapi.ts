@@ -58,7 +58,7 @@ const key = {
   examples: ['temperature', '$geo'],
 }
 const code = { description: 'An activation code.', examples: ['Zm9vYmFyLXRoaXMtaXMtbm90LWEtY29kZQ'] }
-const any = { description: 'Any text. It tells the answers apart.', examples: ['board-7'] }
+const any = { description: 'Any text, to distinguish the answers.', examples: ['board-7'] }
 
 const record = { key: 'temperature', value: 21.5, datetime: '2026-11-21T09:30:00.000Z' }
 

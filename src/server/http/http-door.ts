@@ -220,10 +220,7 @@ function closeConnectionsWhen(
 const elsewhere = `MQTT over WebSocket is at ${webSocketPath}, not at this path`
 const noUpgrade = `this path takes MQTT over WebSocket, and the request is no upgrade: if a proxy is in between, it must pass on the headers Upgrade and Connection, over HTTP/1.1`
 
-/**
- * Refuses a WebSocket at another path, and a plain request for the WebSocket path, with a message that explains the mistake. Call it
- * before routes are registered.
- */
+/** Refuses a WebSocket at another path, and its path without an upgrade. Call it before routes are registered. */
 function refuseWebSocketsElsewhere(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     const message = problemOf(request)

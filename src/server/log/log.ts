@@ -242,10 +242,7 @@ interface Kind {
   lines: number
 }
 
-/**
- * Limits the lines that clients can cause: the first five lines of a kind in a minute are written, the others counted. Memory
- * is bounded.
- */
+/** Writes the first five lines of a kind in a minute and counts the others, in bounded memory. */
 export class LogSampling {
   readonly #report: (heldBack: HeldBack) => void
   readonly #period: number
@@ -295,10 +292,7 @@ let connections = 0
 
 const wellFormed = /^[\w.-]{1,64}$/
 
-/**
- * The id of a request in all of its log lines: its `X-Request-Id` if that is well formed and cannot be a credential, else a new
- * id.
- */
+/** The id in all log lines of a request: its `X-Request-Id` if that is well formed and no credential, else a new one. */
 export function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>, redactor: Redactor): string {
   const given = headers['x-request-id']
   if (typeof given === 'string' && wellFormed.test(given) && redactor.redact(given) === given) return given

@@ -1,9 +1,6 @@
 type Labels = Readonly<Record<string, string>>
 
-/**
- * One series of a Prometheus histogram. The histogram of prom-client looks up its labels by text at each `observe`, which takes
- * ten times as long: too much for every write.
- */
+/** One series of a Prometheus histogram. Ten times as fast as that of prom-client, which looks up its labels by text. */
 export class Distribution {
   readonly #bounds: readonly number[]
   readonly #labels: Labels

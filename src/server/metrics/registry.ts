@@ -144,7 +144,7 @@ function metricsOfStore({ things, observations, options }: MetricSources): Metri
       () => things.clock.behind() / 1_000,
     ),
     thingwire_clock_stepped_back: gauge(
-      '1 if receipt times went back since the start, since a clock far behind them was believed.',
+      '1 if receipt times went back since the start, because a clock far behind them was believed.',
       () => (things.clock.steppedBack ? 1 : 0),
     ),
     thingwire_retention_records_removed_total: counter(
@@ -194,7 +194,7 @@ function metricsOfForwarding({ things: { forward } }: MetricSources): Metrics {
       () => forward?.refusedCount,
     ),
     thingwire_forward_dropped_records_total: counter(
-      'Records that were given up since more than forwardLogLimit waited, since forwarding began.',
+      'Records that were given up because more than forwardLogLimit waited, since forwarding began.',
       () => forward?.dropped,
     ),
   }

@@ -52,10 +52,7 @@ export function metricsRoute(app: FastifyInstance, sources: MetricSources): void
   })
 }
 
-/**
- * Also checks Host, against DNS rebinding: a foreign page may let its name resolve to loopback, and a browser on this machine then
- * sends that name as Host.
- */
+/** Checks Host too: after DNS rebinding a foreign page reaches loopback, but the browser sends the name of that page. */
 function isLocal({ socket, headers }: FastifyRequest): boolean {
   if (proxyHeaders.some(name => headers[name] !== undefined)) return false
   return isLoopback(socket.remoteAddress ?? '') && isNameOfLoopback(headers.host)

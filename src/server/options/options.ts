@@ -17,10 +17,7 @@ import { levelStoreRules } from '../../store/level/database/option-rules.ts'
 import { redisStoreRules } from '../../store/redis/connection/option-rules.ts'
 import { limitDeclarations } from './limit-options.ts'
 
-/**
- * Every option of the server (contract §10). Tests compare `config/default.json` and `docs/reference/options.md` with these
- * declarations.
- */
+/** Every option (contract §10). Tests compare `config/default.json` and `docs/reference/options.md` with them. */
 
 const origin = z.string().regex(/^(\*|[a-z][a-z0-9+.-]*:\/\/[^/\s]+)$/)
 /** An address of IPv4 or IPv6, or a network in CIDR notation. */

@@ -21,11 +21,7 @@ export interface Validity {
   readonly to: Date
 }
 
-/**
- * The files that the options name; undefined if they name none.
- *
- * @throws Error with one line for the operator if only one of the options is set
- */
+/** Undefined if the options name no files. @throws Error with one line for the operator if only one option is set */
 export function certificateFiles({ tlsCert, tlsKey }: ServerOptions): CertificateFiles | undefined {
   if (tlsCert === undefined && tlsKey === undefined) return undefined
   if (tlsCert === undefined) throw new Error('tlsKey is set but not tlsCert: TLS needs both')
@@ -45,11 +41,7 @@ async function read(option: keyof CertificateFiles, path: string): Promise<strin
   })
 }
 
-/**
- * Checks that a pair can be served, except for its validity.
- *
- * @throws Error with one line for the operator, without any part of the key
- */
+/** Checks all but the validity. @throws Error with one line for the operator, without any part of the key */
 export function checkPair({ cert, key }: CertificatePair, { tlsCert, tlsKey }: CertificateFiles): Validity {
   const certificate = attempt(
     () => new X509Certificate(cert),
