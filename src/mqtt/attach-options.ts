@@ -5,35 +5,33 @@ import type { Relay } from './relay/relay.ts'
 
 export interface AttachOptions {
   /**
-   * Whether nothing but Thingwire's clients connect to the broker. Default false: what is not Thingwire's is left
-   * to the host's hooks. True: unknown credentials are refused, and a connection without a credential is closed when it
-   * publishes on a foreign topic, or after 60 s without a valid token. A client that has authenticated has a publish on a
-   * foreign topic acknowledged, dropped and reported, here as there (contract §7.7).
+   * Whether only Thingwire's clients use the broker. Default false: the host's hooks decide on all other clients. True: an unknown
+   * credential is refused, and a connection without a credential is closed when it publishes on a foreign topic, or after 60 s
+   * without a valid token. In both cases a publish of an authenticated client on a foreign topic is acknowledged, dropped and
+   * reported (contract §7.7).
    */
   readonly ownsBroker?: boolean
-  /** Largest packet, bytes of its announced length; for all topics of the broker, the host's too. Default 1 MiB. */
+  /** Largest packet, bytes of its announced length; on the host's topics too. Default 1 MiB. */
   readonly maxPacketSize?: number
-  /** How long the wills of a process that has ended wait for their clients, milliseconds. Default 30,000. */
+  /** How long the clients of a process that has ended may take to return before their wills apply, milliseconds. Default 30,000. */
   readonly willGrace?: number
-  /** How long the socket of a client may take nothing of what is sent to it, milliseconds. Default 5,000. */
+  /** How long a client's socket may accept no bytes before the connection is closed, milliseconds. Default 5,000. */
   readonly drainTimeout?: number
-  /** Where a client is, for the limit of failed credentials. Default: the address at the other end of its socket. */
+  /** The client's address, by which failed credentials are limited. Default: the remote address of its socket. */
   readonly addressOf?: (client: Client) => string
-  /** Whether new connections are to be refused (CONNACK 3). */
+  /** Whether to refuse new connections (CONNACK 3). */
   readonly isDraining?: () => boolean
-  /** Called with errors that are nobody's mistake but the program's. Default: nobody. */
+  /** Called with unexpected errors: faults of this program, not of a client or the store. */
   readonly onDefect?: (error: unknown) => void
-  /** Called once an outage that the store is away, and what connections leave has to wait for it. Default: nobody. */
+  /** Called once per outage of the store that delays the end of a connection, such as its will. */
   readonly onOutage?: (error: unknown) => void
   /**
-   * Called with what a client of several things, or the admin, published or subscribed to where it may not (`not_a_write_topic`,
-   * `subscription_refused`): it is on no thing's list. The message of the error names the topic, free of secrets. Default:
-   * nobody.
+   * Called when the admin or a client of several things publishes or subscribes where it may not (`not_a_write_topic`,
+   * `subscription_refused`): no thing's list has such a refusal. The message names the topic without secrets.
    */
   readonly onElsewhere?: (client: Client, error: ThingwireError) => void
 }
 
-/** What they may be. */
 export const attachRules = {
   ownsBroker: ifGiven(yesOrNo()),
   maxPacketSize: ifGiven(wholeNumber(1, Number.MAX_SAFE_INTEGER, 'bytes')),
@@ -48,10 +46,10 @@ export const attachRules = {
 
 /** Options of the door. */
 export interface DoorOptions extends Required<AttachOptions> {
-  /** Of topics beside those of things; undefined: there are none, or they are the host's. */
+  /** Serves other topics; undefined: nobody does, or the host does. */
   readonly relay: Relay | undefined
-  /** Called with a client that was silent for one and a half keep-alives, before it is closed. */
+  /** Called before a client is closed that sent nothing for one and a half keep-alives. */
   readonly onSilent: (client: Client) => void
-  /** Called with a CONNACK that the broker knows nothing of. */
+  /** Called with a CONNACK that the broker did not send itself. */
   readonly onRefused: (client: Client, returnCode: number) => void
 }

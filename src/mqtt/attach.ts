@@ -16,19 +16,19 @@ export function isAttached(broker: Aedes): boolean {
 }
 
 /**
- * Opens the MQTT door (contract §7) on a broker that the caller owns: topics under `things/` and `v2/` are handled
- * here, the broker's own hooks are called for everything else.
+ * Opens the MQTT door (contract §7) on a broker that the caller owns. Thingwire handles topics under `things/` and `v2/`; the
+ * broker's own hooks are called for all others.
  *
- * Call it when the broker listens, and before `broker.handle` is given to a server. A client that was connected before is
- * closed when it publishes on one of these topics. After `detach` they are topics like any other to the broker, and it
- * would ack and relay what things publish, tokens included: stop listening first, or refuse them in `authorizePublish`.
+ * Call it when the broker listens, and before a server gets `broker.handle`. A client that connected earlier is closed when it
+ * publishes on one of these topics. After `detach` the broker treats them like any other topic: it would acknowledge and relay what
+ * things publish, tokens included. So stop listening first, or refuse them in `authorizePublish`.
  *
- * @param things what `createThings` gives; `detach` does not close it
- * @param relay of topics beside those of things that clients of ours may use; of the ready server alone
- * @returns `detach`: finishes pending writes, closes the connections that Thingwire has authenticated, and puts
- * the broker's hooks back. The wills of those connections stay in the store for the next `attachThings`.
- * @throws Error if the broker does not listen, or is attached to already
- * @throws TypeError if the broker is no Aedes, `things` is no service, or of an option that is wrong or unknown
+ * @param things result of `createThings`; `detach` does not close it
+ * @param relay serves other topics to Thingwire's clients; only the ready server has one
+ * @returns `detach`: finishes pending writes, closes the connections that Thingwire has authenticated, and restores the broker's
+ * hooks. The wills of those connections stay in the store for the next `attachThings`.
+ * @throws Error if the broker does not listen, or is already attached
+ * @throws TypeError if the broker is no Aedes, `things` is no service, or an option is wrong or unknown
  */
 export function attachThings(
   broker: Aedes,
@@ -50,7 +50,7 @@ export function attachThings(
     onDefect: options.onDefect ?? (() => {}),
     onOutage: options.onOutage ?? (() => {}),
     onElsewhere: options.onElsewhere ?? (() => {}),
-    // The event that the broker would have emitted.
+    // Hosts listen for the events that Aedes would have emitted.
     onSilent: client => void broker.emit('keepaliveTimeout', client),
     onRefused: (client, returnCode) =>
       void broker.emit('connackSent', { cmd: 'connack', sessionPresent: false, returnCode }, client),
@@ -86,17 +86,13 @@ type Members = Pick<
   'handle' | 'preConnect' | 'authenticate' | 'authorizePublish' | 'authorizeSubscribe' | 'authorizeForward'
 >
 
-/**
- * Puts the door's hooks in the place of the broker's own, which are called for everything that is not the door's.
- *
- * @returns puts the broker's own back
- */
+/** Wraps the broker's hooks in the door's. @returns restores the broker's hooks */
 function replaceHooks(broker: Aedes, door: MqttDoor): () => void {
   const { handle, preConnect, authenticate, authorizePublish, authorizeSubscribe, authorizeForward } = broker
   let isAttached = true
   const questions = new WeakMap<Client, (question: BrokerQuestion) => void>()
   const putBack = replaceMembers<Members>(broker, {
-    // A server that was given this function goes on using it.
+    // A server that has this function keeps calling it after `detach`.
     handle: (stream, request) =>
       isAttached ? door.onConnection(stream, side => handle(side, request)) : handle(stream, request),
 
@@ -110,14 +106,14 @@ function replaceHooks(broker: Aedes, door: MqttDoor): () => void {
           questions.set(client, resolve)
           callback(null, true)
         })
-      // First the host's own, for every client: it may let in certain addresses only.
+      // The host's hook comes first, for every client: it may admit only certain addresses.
       preConnect.call(broker, client, packet, (error, mayGoOn) => {
         if (error || !mayGoOn) callback(error, mayGoOn)
         else void door.connect(client, packet, handToBroker)
       })
     },
 
-    // From here on the broker asks its persistence, which is nothing to a client of ours.
+    // The door answers before Aedes asks its persistence, which knows nothing of Thingwire's clients.
     authenticate: (client, username, password, callback) => {
       const askHost = () => authenticate.call(broker, client, username, password, callback)
       const onQuestion = questions.get(client)
@@ -129,14 +125,14 @@ function replaceHooks(broker: Aedes, door: MqttDoor): () => void {
       })
     },
 
-    // Publishes on topics of ours never come so far, but for those of clients that were there before the door.
+    // Only a client that connected before `attachThings` gets here with one of our topics.
     authorizePublish: (client, packet, callback) => {
       if (isThingwireTopic(packet.topic))
         callback(new Error('the client must connect again: attachThings was called after its connection'))
       else authorizePublish.call(broker, client, packet, callback)
     },
 
-    // Nor do such subscriptions; the host itself may subscribe a client.
+    // The same holds for subscriptions, but the host itself may subscribe one of our clients.
     authorizeSubscribe: (client, subscription, callback) => {
       const isOurs = door.knows(client) && !door.isHosts(client)
       if (isThingwireTopic(subscription.topic)) callback(null, null)
@@ -144,7 +140,7 @@ function replaceHooks(broker: Aedes, door: MqttDoor): () => void {
       else authorizeSubscribe.call(broker, client, subscription, callback)
     },
 
-    // What is ours does not go through the broker.
+    // Messages on our topics do not go through the broker.
     authorizeForward: (client, packet) => {
       if (isThingwireTopic(packet.topic)) return null
       const relayed = door.relayed(client, packet)
@@ -160,7 +156,7 @@ function replaceHooks(broker: Aedes, door: MqttDoor): () => void {
   }
 }
 
-/** Gives an object other members. Returns how to put back its own ones, and to uncover those that it inherited. */
+/** Overrides members of an object. @returns restores its own members, and uncovers the inherited ones */
 function replaceMembers<Replaced extends object>(target: Replaced, members: Replaced): () => void {
   const names = Object.keys(members) as (keyof Replaced)[]
   const own = names.map(name => [name, Object.getOwnPropertyDescriptor(target, name)] as const)

@@ -18,20 +18,19 @@ export interface MqttThings {
   readonly documents: DocumentStore
   /** The processes that share the store. */
   readonly nodes: Nodes
-  /** Who acts for which client, on all of them. */
+  /** Which connection acts for a client, across all nodes. */
   readonly locks: Locks
   readonly live: Live
-  /** What persistent sessions may have to read again of it. */
+  /** The part of the commit log that persistent sessions may still have to read. */
   readonly sessionLog: SessionLog
   readonly clock: ReceiptClock
   /**
-   * The time by which what is kept for an absent client is too old (contract §4.5), milliseconds since 1970.
+   * The believed time, by which state of absent clients expires (contract §4.5), milliseconds since 1970.
    *
    * @throws ThingwireError of the store
    */
   believedTime(): Promise<number>
-  /** Called with acknowledgements, and of messages that are not delivered. */
   readonly observer?: Observer | undefined
-  /** Whether a write could be taken now. */
+  /** Whether the server takes writes now. */
   isReady(): boolean
 }

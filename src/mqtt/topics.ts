@@ -12,7 +12,7 @@ const writeTopicForm = /^(?:things\/([^/+#]+)\/write|v2\/things\/([^/+#]+))$/
 const thingTopicForm = /^(?:things|v2\/things)\/([^/+#]+)(?:\/|$)/
 const ownTopicForm = /^(?:things|v2)\//
 
-/** Whether a topic or filter is one that this service answers for, whatever it is then worth. */
+/** Whether a topic or filter belongs to this service, valid or not. */
 export function isThingwireTopic(topic: string): boolean {
   return ownTopicForm.test(topic)
 }
@@ -23,12 +23,12 @@ export function refOfWriteTopic(topic: string): string | undefined {
   return match?.[1] ?? match?.[2]
 }
 
-/** The ref in any topic or filter of one thing; undefined where there is a wildcard in its place. */
+/** The ref in any topic or filter of one thing; undefined if it is a wildcard. */
 export function refOfThingTopic(topic: string): string | undefined {
   return thingTopicForm.exec(topic)?.[1]
 }
 
-/** The same topic or filter with another ref. @param topic one of which `refOfThingTopic` knows the ref */
+/** The same topic or filter with another ref. @param topic one with a ref (`refOfThingTopic`) */
 export function withRef(topic: string, ref: string): string {
   const start = topic.startsWith('v2/') ? 'v2/things/'.length : 'things/'.length
   const end = topic.indexOf('/', start)
@@ -55,12 +55,12 @@ export function dateTopic(ref: string): string {
   return `things/${ref}/date`
 }
 
-/** Where whoever subscribes is sent the limits of the server, once. */
+/** Topic that gives a subscriber the limits of the server, once. */
 export function limitsTopic(ref: string): string {
   return `things/${ref}/limits`
 }
 
-/** Where a thing registers itself by subscribing [field]; `any` tells answers apart. */
+/** A thing registers itself by subscribing here [field]; `any` distinguishes the answers. */
 export function activationTopic(code: string, any: string): string {
   return `v2/activations/${code}/${any}`
 }
@@ -72,17 +72,16 @@ export function activationCodeOf(topic: string): string | undefined {
   return isTopicName(topic) ? activationForm.exec(topic)?.[1] : undefined
 }
 
-/** A subscription that this service may grant. */
 export interface ThingFilter {
   /** Thing token, thing id, or `+` for every thing. */
   readonly ref: string
-  /** What follows the ref, such as `/values/+`; may be empty. */
+  /** The rest of the filter after the ref, such as `/values/+`; may be empty. */
   readonly rest: string
 }
 
 const filterForm = /^(?:things|v2\/things)\/([^/]+)((?:\/.*)?)$/
 
-/** Takes a filter of contract §7 apart; undefined for every other one, such as `things/#`, `+/x`, `things/a+b/x`. */
+/** Parses a filter of contract §7.3; undefined for all others, such as `things/#`, `+/x`, `things/a+b/x`. */
 export function parseThingFilter(filter: string): ThingFilter | undefined {
   if (!isTopicFilter(filter)) return undefined
   const [, ref = '', rest = ''] = filterForm.exec(filter) ?? []
@@ -90,18 +89,18 @@ export function parseThingFilter(filter: string): ThingFilter | undefined {
   return { ref, rest }
 }
 
-/** What a filter selects of the things that it is for. */
+/** The messages of a thing that a filter selects. */
 export interface Selection {
-  /** Messages on `values/<key>`: of every key, or of this one; undefined: none. */
+  /** Messages on `values/<key>`: of every key, or of this key; undefined: none. */
   readonly values: { readonly key?: string } | undefined
   readonly whole: boolean
   readonly errors: boolean
   readonly date: boolean
-  /** Only by its name: whoever wants all of a thing wants its readings. */
+  /** Only if the filter names it: a client that subscribes to `#` of a thing wants readings. */
   readonly limits: boolean
 }
 
-/** @param filter one that `parseThingFilter` knows */
+/** @param filter one that `parseThingFilter` accepts */
 export function selectionOf(filter: string): Selection {
   const { rest = '' } = parseThingFilter(filter) ?? {}
   const levels = rest.split('/').slice(1)
@@ -117,7 +116,7 @@ export function selectionOf(filter: string): Selection {
   }
 }
 
-/** No key is spelled like this: what selects it selects every key. */
+/** An impossible key: a filter that matches it matches every key. */
 const anyKey = '/'
 
 function selectedValues(levels: readonly string[]): Selection['values'] {

@@ -1,6 +1,6 @@
 import { ThingwireError } from '../errors.ts'
 
-/** undefined if it was refused for good. @throws ThingwireError if that cannot be determined now */
+/** The result; undefined if the request was refused for good. @throws ThingwireError that is retryable: the store is away */
 export async function unlessRefused<Found>(asking: Found | Promise<Found>): Promise<Found | undefined> {
   return await orRefusal(asking).then(found => (found instanceof ThingwireError ? undefined : found))
 }

@@ -6,21 +6,21 @@ import { type Publish, types } from '../packets/packet.ts'
 import type { Inbound } from './inbound.ts'
 import type { ReadingTime } from './reading-time.ts'
 
-/** First byte of the ack of a PUBLISH, by its QoS; undefined: it has none. */
+/** First byte of the ack of a PUBLISH, by QoS; QoS 0 has no ack. */
 const ackHeaders = [undefined, types.puback << 4, types.pubrec << 4] as const
 const ackLength = 4
 
-/** Whether what was refused is acknowledged: it is kept on a list and sent as a message. To close would make the device send it again for ever. */
+/** Whether a refused PUBLISH is acknowledged, since its thing's list reports it. If the connection closed, the device would resend it for ever. */
 export function isAcknowledged(error: unknown): boolean {
   return error instanceof ThingwireError && catalogue[error.reason].mqtt === 'report'
 }
 
-/** A PUBLISH that was taken, in the order of arrival. */
+/** A PUBLISH that waits for its ack. */
 class Entry implements Ticket<unknown> {
   readonly header: number | undefined
   readonly messageId: number
   readonly bytes: number
-  /** When it was read, by the monotonic clock. */
+  /** When it was read, by `ReadingTime`. */
   readonly takenAt: number
   readonly #onSettled: () => void
   readonly #onFailed: () => void
@@ -52,10 +52,7 @@ class Entry implements Ticket<unknown> {
   }
 }
 
-/**
- * Sends acknowledgements in the order of the packets that they are for (MQTT-4.6.0-2, -3; contract §4): those of one group
- * commit in one piece.
- */
+/** Sends acks in the order of their packets (MQTT-4.6.0-2, -3; contract §4), the acks of one group commit in one write. */
 export class Acks {
   readonly #socket: Duplex
   readonly #readingTime: Pick<ReadingTime, 'readAt'>
@@ -64,7 +61,6 @@ export class Acks {
   #entries: Entry[] = []
   #isFlushing = false
 
-  /** @param inbound called with packets that are begun, and when they are dealt with */
   constructor(
     socket: Duplex,
     inbound: Pick<Inbound, 'begun' | 'finished'>,
@@ -78,9 +74,9 @@ export class Acks {
   }
 
   /**
-   * @param packet the one that was read last
-   * @param onFailed called if the connection ends with it: nothing that comes after is acknowledged
-   * @returns to be settled with what comes of its write
+   * @param packet the packet that was read last
+   * @param onFailed called if the packet ends the connection: no later packet is acknowledged
+   * @returns settle it with the result of the write
    */
   expect(packet: Publish, onFailed: () => void): Ticket<unknown> {
     this.#inbound.begun(packet.payload.length)
@@ -89,14 +85,14 @@ export class Acks {
     return entry
   }
 
-  /** All that is settled in this turn goes together. */
+  /** One flush sends all acks that are settled in this turn. */
   readonly #settled = (): void => {
     if (this.#isFlushing) return
     this.#isFlushing = true
     process.nextTick(this.flush)
   }
 
-  /** Sends what is settled; to be called before what must not come before it is sent. */
+  /** Sends the settled acks. Call it before sending anything that must come after them. */
   readonly flush = (): void => {
     this.#isFlushing = false
     let count = 0

@@ -15,12 +15,10 @@ import type { UsedTokens } from './used-tokens.ts'
 
 /** Bytes (contract §7). */
 const maximumClientIdLength = 256
-/** Every client id inside the broker begins like one of these, unless the client is the host's. */
+/** Prefix of every client id inside the broker, except those of the host's clients. */
 const scopePattern = /^(thing\.[^:]*|session\.[^:]*|admin|anonymous\.[^:]*):/
 
-/**
- * CONNACK return codes (MQTT-3.2.2-5, table 3.1): identifier rejected, unavailable, bad credentials, not authorized.
- */
+/** CONNACK return codes (MQTT-3.2.2-5, table 3.1): identifier rejected, unavailable, bad credentials, not authorized. */
 type ReturnCode = 2 | 3 | 4 | 5
 
 /** A CONNECT that is answered with a return code. */
@@ -34,32 +32,31 @@ export class ConnectRefused extends Error {
   }
 }
 
-/** Learns whom a credential names. */
+/** Receives the principal of a credential. */
 interface Identified {
-  /** Called with each credential before it is asked for. */
+  /** `relyOn` is called with each credential before it is looked up. */
   readonly tokens: Pick<UsedTokens, 'relyOn'>
   principal: Principal | undefined
 }
 
-/** Who has connected. */
 export interface Admission {
-  /** `host`: its credential is none of Thingwire's, and the broker is not ours alone. */
+  /** `host`: the credential is none of Thingwire's, and the host has clients of its own. */
   readonly kind: 'principal' | 'anonymous' | 'host'
-  /** What it presented, for a principal. Must not be kept longer than the connection. */
+  /** The secret of a principal. Must not be kept longer than the connection. */
   readonly credential: string | undefined
-  /** Client id inside the broker: scoped to the principal, free of secrets. */
+  /** Client id inside the broker: scoped to the principal, without secrets. */
   readonly clientId: string
-  /** The client id as the client gave it, free of secrets. */
+  /** The client's own id, without secrets. */
   readonly givenClientId: string
-  /** The will if it is a write, or a message on a topic that the client may use. */
+  /** A will that is a write, or a message on another topic that the client may use. */
   readonly will: WillContent | undefined
 }
 
 /**
- * Decides on a CONNECT (contract §7, connecting).
+ * Decides on a CONNECT (contract §7.1).
  *
- * @param ownsBroker whether a credential that is not ours is refused
- * @param connection called with each credential before it is asked for, and whom it names
+ * @param ownsBroker whether to refuse a credential that is not Thingwire's
+ * @param connection receives each credential before it is looked up, then its principal
  * @throws ConnectRefused
  * @throws ThingwireError of the store, if it is away
  */
@@ -86,14 +83,14 @@ export async function admit(
   }
 }
 
-/** @param principal undefined: it is not known for whom the client is */
+/** @param principal undefined: the client is anonymous */
 function scopedId(principal: Principal | undefined, clientId: string): string {
   if (!principal) return `anonymous.${randomUUID()}:${clientId}`
-  // Of the thing, not the token: a thing keeps its session when its token is changed.
+  // The scope is the thing, not the token: a thing keeps its session when its token is rotated.
   return `${principalName(principal)}:${clientId === '' ? randomUUID() : clientId}`
 }
 
-/** The password, if it is one; else the username, if that is a thing token. @throws ThingwireError of the store, if it is away */
+/** The password, if it is a credential; else the username, if it is a thing token. @throws ThingwireError if the store is away */
 async function credentialOf(
   packet: ConnectPacket,
   access: Access,
@@ -113,14 +110,14 @@ async function credentialOf(
   return { principal: connection.principal, secret: username }
 }
 
-/** Some devices use a token as client id; ids are seen in logs and by the broker's own topics. */
+/** Some devices use a token as client id; logs and the broker's own topics show client ids. */
 function withoutSecret(clientId: string, redactor: Redactor): string {
   return redactor.redact(clientId) === clientId ? clientId : hashToken(clientId)
 }
 
 function assertClientId({ clientId, clean }: ConnectPacket, kind: Admission['kind']): void {
   if (kind === 'host') {
-    // Nobody is to pose as a client of ours.
+    // A host's client must not pose as one of Thingwire's.
     if (scopePattern.test(clientId)) throw new ConnectRefused(2, 'the client id is reserved')
     return
   }
@@ -131,7 +128,7 @@ function assertClientId({ clientId, clean }: ConnectPacket, kind: Admission['kin
   if (kind === 'anonymous' && !clean) throw new ConnectRefused(5, 'a persistent session needs a credential')
 }
 
-/** A token in the topic of a will is a credential of its own, as in that of a PUBLISH. A host's client may have a will elsewhere. */
+/** A token in the topic of a will is a credential of its own, as in a PUBLISH. The host's clients may have wills on other topics. */
 async function willOf(
   { will }: ConnectPacket,
   credential: string | undefined,
@@ -152,7 +149,7 @@ async function willOf(
   return { thingId, credentialHash, body: Buffer.from(will.payload).toString('base64') }
 }
 
-/** A will on a topic beside those of things, if the client may publish there. */
+/** A will on another topic, if the client may publish there. */
 async function messageWillOf(
   { will }: ConnectPacket,
   principal: Principal,

@@ -20,22 +20,17 @@ import { Inbound, type InboundOwner, type Reading } from './inbound.ts'
 import { KeepAlive } from './keep-alive.ts'
 import { UsedTokens } from './used-tokens.ts'
 
-/** What becomes of the packets of a connection. */
 export interface PacketHandler {
   /**
-   * To be called in the order of arrival.
+   * Called in the order of arrival.
    *
-   * @returns a promise: nothing behind the packet is looked at before that has resolved
+   * @returns a promise: no later packet is read before it resolves
    * @throws Error to close the connection
    */
   take(packet: Packet): Promise<void> | undefined
 }
 
-/**
- * To be called with what a request of a connection was refused with.
- *
- * @returns what to answer, as `Limits.countFailure`
- */
+/** Counts a refused request of a connection. @returns the error to answer, as `Limits.countFailure` */
 export type CountFailure = (connection: Connection, error: ThingwireError) => ThingwireError
 
 /** What all connections share. */
@@ -45,7 +40,6 @@ export interface ConnectionParts {
   readonly reading: Reading
 }
 
-/** A will of the connection, and in whose name it is kept. */
 export interface KeptWill {
   readonly name: string
   readonly will: KeptWillContent
@@ -53,23 +47,23 @@ export interface KeptWill {
 }
 
 /**
- * `connecting`: CONNECT is not answered yet. `rejected`: its answer is a refusal. `connected`: CONNACK 0 is sent. `left`: the
- * connection is gone, and nothing of it is pending.
+ * `connecting`: CONNECT is unanswered. `rejected`: CONNECT is refused. `connected`: CONNACK 0 is sent. `left`: the connection is
+ * closed, and none of its packets is pending.
  */
 type ConnectionState = 'connecting' | 'rejected' | 'connected' | 'left'
 
 /**
- * `disconnect`: a DISCONNECT was received, so that the will does not apply (MQTT-3.14.4-3). `eviction`: another connection took
- * the client over, or its credential or topics were withdrawn.
+ * `disconnect`: the client sent DISCONNECT, so its will does not apply (MQTT-3.14.4-3). `eviction`: another connection took over,
+ * or the credential or topics of the client were revoked.
  */
 export type ConnectionEnd = 'disconnect' | 'eviction'
 
 const maximumMessageId = 65_535
 let opened = 0
 
-/** One network connection, and what is known of who is at its other end. */
+/** One network connection, with the state of its client. */
 export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
-  /** Greater than that of every connection that was opened before. */
+  /** Counts the connections of the process, from 1. */
   readonly place = ++opened
   readonly socket: Duplex
   readonly broker: BrokerLink
@@ -83,30 +77,28 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   #messageId = 0
   #state: ConnectionState = 'connecting'
   #end: ConnectionEnd | undefined
-  /** Protocol level of its CONNECT. */
   protocolVersion: Connect['protocolVersion'] = 4
   /** On the clock of `performance.now()`, milliseconds. */
   readonly openedAt = performance.now()
-  /** Whom its credential names; known before it is decided whether to accept it. */
+  /** Known before the decision on CONNECT. */
   principal: Principal | undefined
-  /** From CONNECT on, before it is answered. */
+  /** Set before CONNECT is answered. */
   admission: Admission | undefined
-  /** Resolves when what was begun for CONNECT is done. */
+  /** Resolves when the work that CONNECT has started is done. */
   admitting: Promise<void> | undefined
   session: MqttSession | undefined
-  /** Its client may use topics beside those of things. */
+  /** Present if the client may use other topics. */
   relayed: RelayedClient | undefined
-  /** That it acts for its client, if that is a principal's. */
+  /** The lock of the client id, if a principal has connected. */
   lock: TakenLock | undefined
-  /** Of an anonymous client, that it acts for it: by thing id, of each thing whose token it has used. */
+  /** The locks of an anonymous client, by the id of each thing whose token it has used. */
   locksOfThings: Map<string, Lock> | undefined
   will: KeptWill | undefined
-  /** By thing id, the spelling of its latest subscription (contract §7). */
+  /** Spelling of a thing in the client's latest subscription to it, by thing id (contract §7.4). */
   readonly aliases = new Map<string, string>()
-  /** Those that it has used. */
   readonly tokens = new UsedTokens()
 
-  /** @param accept gives the broker the stream that it takes for the socket */
+  /** @param accept passes Aedes the stream that it takes for the socket */
   constructor(socket: Duplex, accept: (stream: Duplex) => Client, parts: ConnectionParts) {
     this.socket = socket
     this.#parts = parts
@@ -119,17 +111,16 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     this.live = new LiveClient({ live, clock, maxPacketSize, drainTimeout, socket, request, receiver: this })
     this.inbound = new Inbound(socket, this, reading)
     this.acks = new Acks(socket, this.inbound, reading.time, observer)
-    // What the broker has been given before, it reads before it closes.
+    // `end` lets the broker read the packets that it already has.
     socket.once('end', () => this.broker.end() || socket.destroy())
     socket.once('error', error => this.broker.close(error))
   }
 
-  /** The object of the broker for it. */
   get client(): Client {
     return this.broker.client
   }
 
-  /** To be called before anything is read. */
+  /** Must be called before the first packet. */
   handleWith(handler: PacketHandler): void {
     this.#handler = handler
   }
@@ -152,27 +143,27 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     return this.#state === 'connected'
   }
 
-  /** Why it ends; undefined if it goes on, or ends by a failure of the network or of a packet. */
+  /** Undefined while the connection is open, or if the network or a packet failed. */
   get end(): ConnectionEnd | undefined {
     return this.#end
   }
 
-  /** CONNECT is refused: the answer follows when the broker asks for it. */
+  /** Refuses CONNECT: the answer follows when the broker asks for it. */
   reject(): void {
     this.#state = 'rejected'
   }
 
-  /** Sends CONNACK 0 to a client that is not the host's. */
+  /** Sends CONNACK 0 to a client of Thingwire. */
   accept(): void {
     this.broker.becomeOurs(this.relayed !== undefined)
-    // MQTT 3.1 has no flag for a session that was present.
+    // MQTT 3.1 has no session-present flag.
     this.socket.write(encodeConnack(0, this.protocolVersion > 3 && this.session?.wasPresent))
     this.resume()
   }
 
-  /** CONNACK 0 is sent: takes what came behind CONNECT. */
+  /** Goes on with the packets after CONNECT. */
   resume(): void {
-    // The client can be gone by the time the broker asks for a decision.
+    // The client may have left before the broker asks for the decision.
     if (this.#state !== 'left') this.#state = 'connected'
     this.inbound.resume()
   }
@@ -183,26 +174,25 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     this.inbound.stop()
   }
 
-  /** Closes the connection for what others have done. */
+  /** Closes the connection for a reason outside it, such as a takeover. */
   evict(error: Error): void {
     this.#end ??= 'eviction'
     this.close(error)
   }
 
-  /** Ends the connection without an ack: the client comes again. */
+  /** Closes the connection without an ack, so that the client sends the packet again. */
   close(error: Error): void {
     this.inbound.stop()
     this.socket.destroy(error)
   }
 
-  /** The connection is gone, and nothing of it is pending. */
   left(): void {
     this.#state = 'left'
   }
 
-  /** Closes the connection behind a DISCONNECT. */
+  /** Closes the connection after a DISCONNECT. */
   leave(): void {
-    // The broker must not publish the will of a client of the host; of others, it keeps what they have acknowledged.
+    // After DISCONNECT Aedes does not publish a host client's will, and still handles the acks of a relayed client.
     if (this.isHosts || this.relayed) this.broker.send(disconnect)
     else this.socket.destroy()
   }
@@ -217,7 +207,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     }
   }
 
-  /** What the broker is to deal with: the packet that is being taken. */
+  /** Passes the current packet to the broker. */
   passToBroker(): undefined {
     this.broker.send(this.inbound.raw)
   }
@@ -258,7 +248,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     this.live.watch()
   }
 
-  /** To be called every half second. @param wasPaused the process was */
+  /** Call it every half second. @param wasPaused whether the process was paused */
   tick(now: number, wasPaused: boolean): void {
     const { inbound, socket } = this
     const { isLimited, isIdle, unfinishedBytes } = inbound
@@ -273,7 +263,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
         this.close(new Error('a packet began but did not end in time'))
         break
       case 'ping':
-        // Who does not read its answers, or is about to be closed, is not helped by one more.
+        // One more answer does not help a client that reads none, or whose connection is about to close.
         if (this.isConnected && inbound.isAnswering) socket.write(pingresp)
         break
       default:
@@ -281,7 +271,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     }
   }
 
-  /** A packet id for a PUBLISH to the client that the broker does not use. */
+  /** A packet id for a PUBLISH to the client; the broker does not use it. */
   nextMessageId(): number {
     this.#stayAhead()
     do this.#messageId = this.#messageId >= maximumMessageId ? 1 : this.#messageId + 1
@@ -289,7 +279,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     return this.#messageId
   }
 
-  /** The broker counts its ids up, whatever is in use: ours are far from those that it takes next. */
+  /** Keeps our ids far from the broker's next ones: the broker counts up without looking at ids in use. */
   #stayAhead(): void {
     const { newestId } = this.broker
     if (newestId === 0) return
@@ -302,7 +292,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     return this.session?.unacked.uses(messageId) === true
   }
 
-  /** How the client spells a thing. */
+  /** The client's spelling of a thing. */
   aliasOf(thingId: string): string {
     return this.aliases.get(thingId) ?? thingId
   }
@@ -311,35 +301,34 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     return this.principal ? principalName(this.principal) : `connection.${this.place}`
   }
 
-  /** @throws ThingwireError if that cannot be determined now */
+  /** @throws ThingwireError if the store is away */
   async maySee(thingId: string): Promise<boolean> {
     const asking = this.#parts.things.access.authorise(thingId, this.admission?.credential, 'read')
     return (await unlessRefused(asking)) !== undefined
   }
 
-  /** In whose name it writes to a thing; undefined: in nobody's, since it is a client of the host. */
+  /** The lock under which the connection writes to a thing; undefined: the host's clients have none. */
   lockOf(thingId: string): Lock | undefined {
     return this.lock ?? this.locksOfThings?.get(thingId)
   }
 
-  /** Whether its client is the host's, and none of ours. */
+  /** Whether the client is the host's, not Thingwire's. */
   get isHosts(): boolean {
     return this.admission?.kind === 'host'
   }
 
-  /** Whether nothing is left to be taken before it writes to a thing that its client may write to. */
+  /** Whether the connection has the lock that it needs to write to a thing. */
   actsFor(thingId: string): boolean {
     return this.isHosts || this.lockOf(thingId) !== undefined
   }
 
-  /** Whether its client has shown a credential that counts. */
+  /** Whether the client has presented a valid credential. */
   get hasAuthenticated(): boolean {
     return this.principal !== undefined || this.locksOfThings !== undefined
   }
 }
 
-/** A stream that has received bytes which it cannot give yet: of a WebSocket message that is begun. */
+/** A stream that holds the bytes of an incomplete WebSocket message. */
 export interface ArrivingStream {
-  /** Undefined: none. */
   readonly unfinishedBytes: number | undefined
 }

@@ -4,45 +4,44 @@ import type { Publish } from '../packets/packet.ts'
 import type { MqttSession } from '../sessions/session.ts'
 import { type InFlightDocument, type InFlightWrite, inFlightName } from '../sessions/session-documents.ts'
 
-/** Stands for every write that is committed: one promise for all of the 65,535 that there may be. */
+/** One promise for all committed writes, of which a connection may have 65,535. */
 const committed = Promise.resolve()
-/** Of a hash: as many as a number holds exactly. */
+/** Bytes of a hash that fit exactly in a number. */
 const digestBytes = 6
 
-/** A QoS 2 PUBLISH that is not released. */
+/** A QoS 2 PUBLISH before its PUBREL. */
 interface InFlightPacket {
-  /** Digest of its target and payload; undefined until the target is known; `any` where none was stored. */
+  /** Digest of target and payload; undefined until the target is known; `any` if the session document has none. */
   write: number | 'any' | undefined
   /** Settles when its write is committed. */
   committing: Promise<unknown>
 }
 
-/** A packet that has come under a packet id. */
 export interface Arrival {
   readonly packet: InFlightPacket
-  /** The one that is not released and has come before under this id. */
+  /** The earlier packet with the same id, if it is not released. */
   readonly before: InFlightPacket | undefined
-  /** Settles when what is kept of the one before is gone, whose PUBCOMP is still owed. */
+  /** Settles when the document of a released packet with this id is removed; its PUBCOMP is not sent yet. */
   readonly released: Promise<void> | undefined
 }
 
 /**
- * The QoS 2 packets of a connection that are not released, by packet id. All ids may be in use: clients send thousands of writes
- * before they read the first PUBREC.
+ * The unreleased QoS 2 packets of a connection, by packet id. All ids may be in use: clients send thousands of writes before they
+ * read the first PUBREC.
  */
 export class InFlight {
   readonly #packets = new Map<number, InFlightPacket>()
-  /** There from PUBREL to PUBCOMP. */
+  /** From PUBREL to PUBCOMP. */
   readonly #releasing = new Map<number, Promise<void>>()
 
-  /** Of the session that the connection has: packets whose writes are stored. */
+  /** @param packets of the resumed session; their writes are stored */
   resume(packets: readonly InFlightWrite[]): void {
     for (const [messageId, write = 'any'] of packets) {
       this.#packets.set(messageId, { write, committing: committed })
     }
   }
 
-  /** @param deal of a packet that has come, what comes of its write */
+  /** @param deal handles the packet; its promise settles with the write */
   arrive(messageId: number, deal: (arrival: Arrival) => Promise<unknown>): Promise<unknown> {
     const packet: InFlightPacket = { write: undefined, committing: committed }
     const before = this.#packets.get(messageId)
@@ -53,17 +52,17 @@ export class InFlight {
       () => {
         packet.committing = committed
       },
-      // With the connection, which it ends.
+      // A failure ends the connection, and the packet with it.
       () => {},
     )
     return dealing
   }
 
   /**
-   * From here on the id may be used for another write (MQTT-4.3.3-2), even if the client does not wait for PUBCOMP.
+   * After this call the client may use the id for another write (MQTT-4.3.3-2), even if it does not wait for PUBCOMP.
    *
-   * @param forget what is kept of a packet; called when its write is committed
-   * @returns resolves when that is forgotten, again for one that comes twice; undefined: the id is not that of a write
+   * @param forget removes the document of the packet; called when its write is committed
+   * @returns resolves when the document is removed, also for a second PUBREL; undefined: no write has this id
    */
   release(messageId: number, forget: () => Promise<unknown>): Promise<void> | undefined {
     const packet = this.#packets.get(messageId)
@@ -72,7 +71,7 @@ export class InFlight {
     this.#packets.delete(messageId)
     this.#releasing.set(messageId, release)
     release
-      // The connection ends, and the client will release it again.
+      // The connection ends, and the client sends PUBREL again.
       .catch(() => {})
       .finally(() => this.#releasing.get(messageId) === release && this.#releasing.delete(messageId))
     return release
@@ -80,16 +79,16 @@ export class InFlight {
 }
 
 /**
- * Notes what the packet writes, and says whether it is the packet before, sent again (contract §4.4 (d)).
+ * Sets the digest of the packet, and returns whether it resends the packet before (contract §4.4 (d)).
  *
- * @param target thing or topic that it is for
+ * @param target thing or topic of the packet
  */
 export function isResend(target: string, { dup, payload }: Publish, { packet, before }: Arrival): boolean {
   packet.write = digestOfWrite(target, payload)
   return dup && (before?.write === 'any' || before?.write === packet.write)
 }
 
-/** What is put with the write of a packet, so that its resend is known in a later connection; undefined: the session has none. */
+/** The document that recognises a resend in a later connection, put with the write; undefined: the session is not persistent. */
 export function inFlightDocuments(
   { clientId, isPersistent }: MqttSession,
   messageId: number,

@@ -3,23 +3,23 @@ import { Decoder, type PacketSink } from '../packets/decoder.ts'
 import type { Packet } from '../packets/packet.ts'
 import type { ReadingTime } from './reading-time.ts'
 
-/** Most packets of a connection that are being dealt with; beyond it the socket is not read (contract §9). */
+/** Most pending packets of a connection; beyond it the socket is not read (contract §9). */
 const maximumPending = 256
 /**
- * Most bytes of them: about one read of a socket. With 1 MiB, the packets of ten connections outlive two collections, which
- * then take 16 % of the time in place of 8 %.
+ * Most bytes of them: about one read of a socket. With 1 MiB, the packets of ten connections outlive two garbage collections, which
+ * then take 16 % of the time instead of 8 %.
  */
 const maximumPendingBytes = 64 * 1024
 /**
- * Most packets of all connections together; beyond it each has `leastPending` at most. More of them make no disk faster, and
- * what lives for as long as they do has to be moved about by the collector.
+ * Most pending packets of all connections; beyond it each connection has at most `leastPending`. More of them do not speed up the
+ * disk, and the garbage collector has to move them.
  */
 const maximumPendingOfAll = 1_024
-/** Enough for a connection to hear when one is done, and to read on; and for 500 a second where a sync takes 30 ms. */
+/** Allows 500 packets a second if a sync takes 30 ms; at least 1, or a connection would never read on. */
 const leastPending = 16
-/** How many of one connection count at most, so that a few that flood do not leave the others with the least. */
+/** At most this many packets of one connection count for all, so that a few flooding clients do not limit the others. */
 const largestShare = 64
-/** Bytes that are read at once: of these, what is not decoded yet is given back, and read again. */
+/** Bytes per read. Bytes that the decoder leaves go back to the socket, and are read again. */
 const readSize = 16 * 1024
 
 /** Shared by all connections. */
@@ -30,29 +30,28 @@ export interface Reading {
   readonly time: ReadingTime
 }
 
-/** Whose packets are read. */
 export interface InboundOwner {
   /**
-   * A packet, in the order of arrival.
+   * Called in the order of arrival.
    *
-   * @param now when it was read, milliseconds, by the clock of `ReadingTime`
-   * @returns a promise: nothing behind the packet is looked at before that has resolved
+   * @param now when the packet was read, milliseconds, by the clock of `ReadingTime`
+   * @returns a promise: no later packet is read before it resolves
    * @throws Error to close the connection
    */
   take(packet: Packet, now: number): Promise<void> | undefined
-  /** What is read is no packet, or could not be dealt with. */
+  /** A packet is malformed, or failed. */
   onFailed(error: Error): void
-  /** Bytes while the connection belongs to another: they are not looked at. */
+  /** Undecoded bytes of a released connection. */
   relay(bytes: Buffer): void
-  /** Whether whoever is given packets, or bytes, can take more. */
+  /** Whether the broker can take more packets or bytes. */
   readonly hasRoom: boolean
   /** Bytes of answers that the client has not read. */
   readonly unreadAnswers: number
-  /** The client is not read until its socket takes something: one that never does is to be disconnected. */
+  /** Reading has stopped until the socket drains. Disconnect the client if that never happens. */
   onUnread(): void
 }
 
-/** What comes in on one connection, packet by packet, no faster than it is dealt with. */
+/** Reads one connection packet by packet, no faster than the packets are handled. */
 export class Inbound implements PacketSink {
   readonly #socket: Duplex
   readonly #owner: InboundOwner
@@ -61,16 +60,16 @@ export class Inbound implements PacketSink {
   readonly #idle: (() => void)[] = []
   #pending = 0
   #pendingBytes = 0
-  /** Bytes that were given back to the socket. */
+  /** Bytes that were unshifted to the socket. */
   #givenBack = 0
   #isHeld = false
-  /** Whether it is held for a packet that is being dealt with. */
+  /** Whether it is held until a packet is handled. */
   #isDealing = false
   #isStopped = false
   #isReading = false
   #isDraining = false
   #isGone = false
-  /** The connection belongs to another, or will as soon as it is not held any more. */
+  /** All bytes go to the host's broker undecoded, once nothing is held. */
   #isReleased = false
 
   constructor(socket: Duplex, owner: InboundOwner, reading: Reading) {
@@ -81,23 +80,23 @@ export class Inbound implements PacketSink {
     socket.on('readable', this.read)
   }
 
-  /** The packet that is being taken, as it came. */
+  /** The bytes of the packet that is being taken. */
   get raw(): Buffer {
     return this.#decoder.raw
   }
 
-  /** Bytes that were received of a packet that is begun; undefined: none is. */
+  /** Bytes received of the packet that is still arriving; undefined: there is none. */
   get unfinishedBytes(): number | undefined {
     return this.#decoder.unfinishedBytes
   }
 
-  /** A packet is pending until it is `finished`. @param bytes for which it counts */
+  /** Counts a packet as pending until `finished`. @param bytes of its payload */
   begun(bytes: number): void {
     this.#changePending(1)
     this.#pendingBytes += bytes
   }
 
-  /** Pending packets are acknowledged. @param bytes of all of them */
+  /** Pending packets are acknowledged. @param bytes sum of their payloads */
   finished(packets: number, bytes: number): void {
     this.#changePending(-packets)
     this.#pendingBytes -= bytes
@@ -105,7 +104,7 @@ export class Inbound implements PacketSink {
     this.read()
   }
 
-  /** Nothing is looked at until `resume`. */
+  /** Stops decoding until `resume`. */
   hold(): void {
     this.#isHeld = true
   }
@@ -121,7 +120,7 @@ export class Inbound implements PacketSink {
     this.#isStopped = true
   }
 
-  /** Resolves when every packet that was taken is dealt with. */
+  /** Resolves when no packet is pending. */
   whenIdle(): Promise<void> {
     return this.#pending === 0 ? Promise.resolve() : new Promise(resolve => this.#idle.push(resolve))
   }
@@ -136,18 +135,18 @@ export class Inbound implements PacketSink {
     return !this.#isFree()
   }
 
-  /** Whether the client is heard, and its answers go out. */
+  /** Whether the client's packets are still read and its answers leave. */
   get isAnswering(): boolean {
     return !this.#isStopped && !this.#isDraining && !this.#socket.writableNeedDrain
   }
 
-  /** The connection is gone. Pending packets are still stored. */
+  /** The connection is closed. Pending packets are still stored. */
   letGo(): void {
     this.#reading.pendingOfAll.packets -= Math.min(this.#pending, largestShare)
     this.#isGone = true
   }
 
-  /** From here on, whatever comes is relayed, from the first packet on that was not taken. */
+  /** Relays all bytes from the first packet that was not taken. */
   release(): void {
     this.#isReleased = true
     this.#isStopped = false
@@ -202,9 +201,9 @@ export class Inbound implements PacketSink {
     return this.#reading.pendingOfAll.packets < maximumPendingOfAll ? maximumPending : leastPending
   }
 
-  /** Takes what is there, as far as it may. */
+  /** Reads as far as the limits allow. */
   readonly read = (): void => {
-    // A packet that is done at once calls back while the decoder is still in the middle of it.
+    // A packet that is handled synchronously calls back while the decoder is still running.
     if (this.#isReading || this.#isGone) return
     this.#isReading = true
     try {
@@ -220,27 +219,27 @@ export class Inbound implements PacketSink {
   #readPieces(): void {
     const socket = this.#socket
     while (this.mayTake()) {
-      // What was given back is read as the one piece that it is: a copy for each packet would outweigh them all.
+      // Unshifted bytes are one buffer: reading a part of it would copy the rest for each packet.
       const size = this.#givenBack || Math.min(socket.readableLength, readSize)
       this.#givenBack = 0
-      // Asked for nothing, an empty stream goes to get more.
+      // `read()` without a size makes an empty stream fetch more.
       const bytes = socket.read(size || undefined) as Buffer | null
       if (bytes === null) return
       const rest = this.#read(bytes)
-      // A connection ends when its last byte is read: not before what the client sent before it left is dealt with.
+      // A stream ends when its last byte is read, which must not happen before the client's last packets are handled.
       this.#givenBack = rest.length
       if (rest.length > 0) socket.unshift(rest)
     }
   }
 
-  /** @returns what is left */
+  /** @returns the bytes that were not taken */
   #read(bytes: Buffer): Buffer {
     if (!this.#isReleased) return this.#decoder.read(bytes, this)
     this.#owner.relay(bytes)
     return bytes.subarray(bytes.length)
   }
 
-  /** A client that does not read its answers is not read either, or they would fill the memory. */
+  /** Stops reading a client that does not read its answers: they would fill the memory. */
   #drain(): void {
     if (this.#isDraining || !this.#hasUnread()) return
     this.#isDraining = true
@@ -253,7 +252,7 @@ export class Inbound implements PacketSink {
 
   #hasUnread(): boolean {
     const socket = this.#socket
-    // Live messages alone are no reason: a client may write as long as it likes before it reads any.
+    // Unread live messages do not count: a client may write for a long time before it reads any.
     return socket.writableNeedDrain && this.#owner.unreadAnswers >= socket.writableHighWaterMark
   }
 }

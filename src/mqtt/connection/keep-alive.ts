@@ -2,22 +2,22 @@
 export interface Tick {
   /** Milliseconds, of a monotonic clock. */
   readonly now: number
-  /** The process was paused: what the client has sent meanwhile is still to be read. */
+  /** The process was paused: packets that the client has sent meanwhile are still unread. */
   readonly wasPaused: boolean
-  /** The client is not read at the moment, because of a limit of ours. */
+  /** A limit keeps the server from reading the client. */
   readonly isLimited: boolean
-  /** Nothing of it waits, read or unread. */
+  /** No packet is pending or unread. */
   readonly isIdle: boolean
-  /** Bytes that were received of what is begun; undefined: nothing is. */
+  /** Bytes received of the packet that is still arriving; undefined: there is none. */
   readonly unfinishedBytes: number | undefined
 }
 
-/** The client is silent, a packet of it does not end, or the client waits for a sign that it was heard. */
+/** `silent`: the keep-alive is over. `unfinished`: a packet stopped arriving. `ping`: an unasked PINGRESP is due. */
 export type Verdict = 'silent' | 'unfinished' | 'ping' | undefined
 
 /**
- * The keep-alive of one client (MQTT-3.1.2-24). A client is neither silent nor slow while the server does not read it, or while
- * its packet still arrives. A client whose packet does not end is closed.
+ * The keep-alive of one client (MQTT-3.1.2-24). A client is neither silent nor slow while a limit keeps the server from reading it,
+ * nor silent while a packet is arriving.
  */
 export class KeepAlive {
   readonly #arrival = new SlowArrival()
@@ -25,10 +25,10 @@ export class KeepAlive {
   /** One and a half keep-alives, milliseconds. */
   #patience = Number.POSITIVE_INFINITY
   #heardAt = 0
-  /** At the tick before. */
+  /** At the previous tick. */
   #unfinishedBytes: number | undefined
 
-  /** A CONNECT has arrived. @param keepAlive seconds; 0: none */
+  /** @param keepAlive of CONNECT, seconds; 0: none */
   connected(keepAlive: number, now: number): void {
     this.#pings = new UnaskedPings(keepAlive)
     if (keepAlive > 0) this.#patience = keepAlive * 1_500
@@ -46,12 +46,12 @@ export class KeepAlive {
     this.#pings.answered(now)
   }
 
-  /** Longest time without a packet towards a broker that does not see all packets, milliseconds. */
+  /** Interval of the PINGREQs to Aedes, which does not see all packets of the client, milliseconds. */
   get interval(): number {
     return this.#patience / 3
   }
 
-  /** To be called every half second. */
+  /** Call it every half second. */
   tick({ now, wasPaused, isLimited, isIdle, unfinishedBytes }: Tick): Verdict {
     const before = this.#unfinishedBytes
     this.#unfinishedBytes = unfinishedBytes
@@ -74,9 +74,8 @@ const arrivalPeriod = 60_000
 const leastGrowth = 60 * 1024
 
 /**
- * Notices a packet or message that stops arriving: within each minute it must end or grow by 60 KiB, since an unfinished one stays
- * in memory for as long as the peer likes. A modem with 1 KiB/s delivers the largest packet; a slower one delivers packets as
- * large as its minute.
+ * Notices a packet or message that stops arriving: it must end or grow by 60 KiB within each minute, since it stays in memory until
+ * it ends. A modem with 1 KiB/s can send the largest packet; a slower one can send packets that take less than a minute.
  */
 export class SlowArrival {
   #since: number | undefined
@@ -88,7 +87,7 @@ export class SlowArrival {
   }
 
   /**
-   * To be called every second or more often.
+   * Call it at least every second.
    *
    * @param bytes received of the packet; undefined: none has begun
    * @param now milliseconds, of any clock that only goes forward
@@ -110,11 +109,11 @@ export class SlowArrival {
 }
 
 /**
- * Times PINGRESPs without a PINGREQ: a client whose PINGREQ waits behind writes that a limit keeps unread would take the
- * connection for dead (contract §9).
+ * Times PINGRESPs without a PINGREQ. While a limit keeps writes unread, a PINGREQ behind them gets no answer, and the client would
+ * take the connection for dead (contract §9).
  */
 export class UnaskedPings {
-  /** Milliseconds; half of the keep-alive, since some clients wait no longer for an answer than from one PINGREQ to the next. */
+  /** Milliseconds; half of the keep-alive, since some clients wait for an answer only until their next PINGREQ. */
   readonly #interval: number
   #answeredAt = 0
   #isBehind = false
@@ -130,10 +129,10 @@ export class UnaskedPings {
   }
 
   /**
-   * To be called every half second or more often.
+   * Call it at least every half second.
    *
-   * @param isLimited the client is not read at the moment
-   * @param isIdle nothing of it waits, read or unread
+   * @param isLimited a limit keeps the server from reading the client
+   * @param isIdle no packet is pending or unread
    */
   isDue(isLimited: boolean, isIdle: boolean, now: number): boolean {
     if (isLimited && !this.#isBehind) {

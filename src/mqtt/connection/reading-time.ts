@@ -1,16 +1,16 @@
-/** How long packets are read in one turn of the event loop, milliseconds: a group of writes is put together in it, too. */
+/** Time for packets in one turn of the event loop, milliseconds. The writes of one turn share a group commit. */
 const longest = 6
 
 /**
- * When packets of all connections may be read: for a while in each turn of the event loop, so that timers, HTTP and live
- * messages do not wait for all that a hundred sockets have received. Who finds none left waits behind the others: a
- * connection that takes a whole turn does not take the next one.
+ * Limits the time in each turn of the event loop in which packets are read, for all connections together. So timers, HTTP and live
+ * messages do not wait for all that a hundred sockets have received. A connection that finds no time left queues behind the others,
+ * so none can take two turns in a row.
  */
 export class ReadingTime {
   readonly #now: () => number
-  /** When the newest packet was read, by the clock: to ask it again costs as much as to read one. */
+  /** When the newest packet was read. Asking the clock again would cost as much as reading a packet. */
   readAt = 0
-  /** When the first packet of this turn was read. */
+  /** When this turn read its first packet. */
   #begin: number | undefined
   readonly #waiting = new Set<() => void>()
 
@@ -19,7 +19,7 @@ export class ReadingTime {
     this.#now = now
   }
 
-  /** @param resume called in a later turn, once, if there is none left in this one */
+  /** @param resume called once in a later turn, if no time is left in this one */
   isLeft(resume: () => void): boolean {
     if (this.#hasTime()) return true
     this.#waiting.add(resume)

@@ -2,16 +2,16 @@ import { strikeOut } from '../../core/refusals/redactor.ts'
 import { hashToken, isToken } from '../../core/token.ts'
 
 /**
- * The tokens that a connection has used. It relies on a token in a topic even if it has another credential: nobody knows with which
- * of the two its client goes on.
+ * The tokens that a connection has used: revoking any of them closes it. A token in a topic counts even if the connection has
+ * another credential, since the client may go on with either.
  */
 export class UsedTokens {
   /** SHA-256, by token. */
   readonly #hashes = new Map<string, string>()
 
-  /** To be called before it is asked what the token allows, so that it cannot be revoked unnoticed in between. */
+  /** Call it before looking the token up, so that a revocation in between is noticed. */
   relyOn(credential: string): void {
-    // No other credential can be revoked while the server runs.
+    // Only tokens can be revoked while the server runs.
     if (this.#hashes.has(credential) || !isToken(credential)) return
     this.#hashes.set(credential, hashToken(credential))
   }
@@ -26,7 +26,7 @@ export class UsedTokens {
     return this.#hashes.size > 0
   }
 
-  /** A text of the client without them, whole or cut, in whatever spelling. */
+  /** Removes the tokens from a text, whole or cut, in any spelling. */
   strikeOut(text: string): string {
     let struck = text
     for (const token of this.#hashes.keys()) struck = strikeOut(token, struck)

@@ -11,64 +11,63 @@ import { errorsTopic, selectionOf } from '../topics.ts'
 import { type AckedParts, messageAt, type Outgoing } from './outgoing.ts'
 import { RetainedDelivery } from './retained-delivery.ts'
 
-/** Bytes of packets that leave in one write to the socket. */
+/** Bytes of packets per write to the socket. */
 const joinedBytes = 16 * 1024
-/** What a message costs beside its payload while it waits. */
+/** Memory of a waiting message beside its payload, bytes. */
 const messageOverhead = 64
 
 interface LiveClientParts {
   readonly socket: Duplex
-  /** With which a WebSocket began. */
+  /** The upgrade request of a WebSocket. */
   readonly request: IncomingMessage | undefined
   readonly live: Live
   readonly clock: ReceiptClock
-  /** Bytes, as announced. */
+  /** Bytes. */
   readonly maxPacketSize: number
   /** Milliseconds. */
   readonly drainTimeout: number
   readonly receiver: Receiver
 }
 
-/** Whoever is sent the messages. */
 export interface Receiver {
   /** The next packet id, 1..65,535. */
   nextMessageId(): number
-  /** How it spells a thing: token or id. */
+  /** The client's spelling of a thing: token or id. */
   aliasOf(thingId: string): string
-  /** In whose name it reads: as `principalName`, or of this connection alone. */
+  /** `principalName` of the client, or a name of this connection alone: readers take turns. */
   readonly reader: string
-  /** Whether it may see a thing. @throws ThingwireError if that cannot be determined now */
+  /** Whether the client may see a thing. @throws ThingwireError if the store is away */
   maySee(thingId: string): Promise<boolean>
 }
 
 interface Resumption {
   readonly gap: Slot<Outgoing>
-  /** Write number. */
+  /** Write number of the newest message that was missed. */
   readonly upTo: number
-  /** What was owed when the session was left. */
+  /** Retained view that the session is still owed. */
   readonly retained?: RetainedDelivery | undefined
-  /** The subscriptions that these are for. */
+  /** The subscriptions of `retained`. */
   readonly shown?: readonly Subscription[]
 }
 
-/** What one connection is sent: retained, missed and live messages, each in its place. */
+/** Sends retained, missed and live messages to one connection, in order. */
 export class LiveClient implements Subscriber {
   readonly #parts: LiveClientParts
   readonly #outbox: Outbox<Outgoing>
   readonly brokerPackets: BrokerPackets
   #session: MqttSession | undefined
-  /** Things of which it gets the live messages; `undefined`: every thing. */
+  /** Ids of subscribed things; `undefined`: every thing. */
   #subscribed: ReadonlySet<string | undefined> = new Set()
-  /** What is to be sent once CONNACK is. */
+  /** Sent after CONNACK. */
   #missed: Resumption | undefined
-  /** What is to be sent once SUBACK is. */
+  /** Sent after SUBACK. */
   #retained: RetainedDelivery | undefined
-  /** What else is to be sent then. */
+  /** Sent after SUBACK, before `#retained`. */
   readonly #answers: Outgoing[] = []
-  /** By the packet ids of their messages that are not acknowledged. */
+  /** By the packet ids of unacknowledged messages. */
   readonly #retainedById = new Map<number, AckedParts>()
   #needsMessageId = false
-  /** Not everything up to the newest write was delivered. */
+  /** Some messages up to the newest write were not delivered. */
   #hasMissed = false
   #isClosed = false
 
@@ -93,21 +92,17 @@ export class LiveClient implements Subscriber {
     return this.#outbox.foreignBytes
   }
 
-  /** Ends the connection if it goes on taking nothing. */
+  /** Ends the connection if its socket accepts nothing for `drainTimeout`. */
   watch(): void {
     this.#outbox.watch()
   }
 
-  /**
-   * From here on it gets what the session is subscribed to: live, behind what was missed.
-   *
-   * @throws ThingwireError of the store
-   */
+  /** Begins the live messages of the session, after a gap for the missed ones. @throws ThingwireError of the store */
   async resume(session: MqttSession): Promise<void> {
     const owed = owedRetained(session)
     if (owed.length === 0) {
       if (!session.isFromElsewhere) return this.#begin(session)
-      // Behind what the other node may have sent: commits reach that node before this one.
+      // Waits for the commits that the other node may have sent: they reach that node first.
       return await this.#parts.live.catchUp(() => this.#isClosed || this.#begin(session))
     }
     const retained = await this.#prepareRetained(session, owed, () => this.#begin(session))
@@ -115,7 +110,7 @@ export class LiveClient implements Subscriber {
   }
 
   #begin(session: MqttSession): void {
-    // One that is being taken over would go on acknowledging.
+    // The previous connection must not acknowledge any more.
     session.receiver?.close()
     session.receiver = this
     this.#session = session
@@ -125,14 +120,14 @@ export class LiveClient implements Subscriber {
     this.#register()
   }
 
-  /** CONNACK is sent. @returns how many missed messages were too many. @throws ThingwireError of the store */
+  /** Call it after CONNACK. @returns the number of dropped messages. @throws ThingwireError of the store */
   async sendMissed(): Promise<number> {
     const session = this.#session
     if (!this.#missed || !session) return 0
     const { gap, upTo, retained, shown = [] } = this.#missed
     this.#missed = undefined
     const sending = retained?.send()
-    // Awaited below, unless the log fails before.
+    // It is awaited below, unless the log fails first.
     sending?.catch(() => {})
     const { messages, dropped } = await findMissed(this.#parts.live.log, session, upTo)
     if (this.#isClosed) return 0
@@ -146,7 +141,7 @@ export class LiveClient implements Subscriber {
     return dropped
   }
 
-  /** What a session has lost for good, it would not know of until it changes again. */
+  /** Sends a retained view of resources whose messages were dropped. */
   async #showPresent(session: MqttSession, shown: readonly Subscription[]): Promise<void> {
     const filters = new Set(shown.map(({ filter }) => filter))
     const owed = session.interests.oweRetained(this.#parts.live.writeNumber, filters)
@@ -156,7 +151,7 @@ export class LiveClient implements Subscriber {
   }
 
   /**
-   * Adds subscriptions. Live messages from here on wait for the retained ones, which `sendRetained` sends.
+   * Adds subscriptions. Later live messages wait for the retained ones, which `sendRetained` sends.
    *
    * @throws ThingwireError of the store
    */
@@ -177,7 +172,7 @@ export class LiveClient implements Subscriber {
     })
   }
 
-  /** Calls `begin` at the place among the live messages where the retained ones are to be sent. */
+  /** Calls `begin` at the place among the live messages where the retained ones belong. */
   async #prepareRetained(
     { interests }: MqttSession,
     subscriptions: readonly Subscription[],
@@ -207,12 +202,12 @@ export class LiveClient implements Subscriber {
     return undefined
   }
 
-  /** Sends a message to this client alone once SUBACK is sent. */
+  /** Sends a message to this client only, after SUBACK. */
   answer({ topic, payload, qos }: { topic: string; payload: Buffer; qos: 0 | 1 }): void {
     this.#answers.push({ thingId: '', topic: () => topic, payload, qos })
   }
 
-  /** SUBACK is sent. @throws ThingwireError of the store */
+  /** Call it after SUBACK. @throws ThingwireError of the store */
   async sendRetained(): Promise<void> {
     for (const answer of this.#answers.splice(0)) this.#outbox.push(answer)
     const retained = this.#retained
@@ -225,7 +220,7 @@ export class LiveClient implements Subscriber {
     this.#register()
   }
 
-  /** @returns whether the packet id is that of a message that was sent from here */
+  /** @returns whether this class has sent a message with the packet id */
   ack(messageId: number): boolean {
     if (this.#isClosed || !this.#session?.unacked.ack(messageId)) return false
     this.#retainedById.get(messageId)?.acked(messageId)
@@ -245,13 +240,13 @@ export class LiveClient implements Subscriber {
       const qos = wantedQoS(write, place, interest)
       if (qos === undefined) continue
       const message = messageAt(write, place, qos)
-      // The number of a write that is not kept may be given to another one after a crash.
+      // After a crash another write may get the number of one that is not stored.
       this.#outbox.push(stored && qos === 1 ? { ...message, position: { writeNumber, place } } : message)
     }
   }
 
   deliverRefused(thingId: string, payload: Buffer): void {
-    // Without a position, so it is not kept for a client that is away: the last 100 can be read over HTTP.
+    // Without a position it is not sent again to an absent client, who can read the last 100 over HTTP.
     const qos = this.#session?.interests.in(thingId).errors
     if (qos !== undefined) this.#outbox.push({ thingId, topic: errorsTopic, payload, qos })
   }
@@ -261,16 +256,16 @@ export class LiveClient implements Subscriber {
     this.#end(new Error('messages were missed'))
   }
 
-  /** The client is to come back, and gets the present for what it has not got. */
+  /** Disconnects the client, which gets a new retained view when it returns. */
   #end(error: Error): void {
     this.#session?.interests.oweRetained(this.#parts.live.writeNumber)
     this.#parts.socket.destroy(error)
   }
 
-  /** Nothing is sent any more. Can be called more than once. */
+  /** Sends nothing more. May be called again. */
   close(): void {
     if (this.#isClosed) return
-    // What is all acknowledged, the session need not look through again.
+    // If everything is acknowledged, the next connection need not read these commits again.
     if (this.#outbox.isEmpty && !this.#hasMissed) {
       const position = { writeNumber: this.#parts.live.writeNumber, place: Number.MAX_SAFE_INTEGER }
       this.#session?.unacked.settle(position)
@@ -324,15 +319,15 @@ function owedRetained({ interests }: MqttSession): readonly Subscription[] {
   return [...interests].filter(({ owedRetained }) => owedRetained !== undefined)
 }
 
-/** Bytes that wait up to which the broker is asked for more. */
+/** There is room for more packets of the broker while fewer bytes than these wait. */
 const mostWaiting = 256 * 1024
 
-/** Packets of the broker, on topics beside those of things, on their way through the outbox of a client. */
+/** Packets of the broker on other topics, on their way through the outbox of a client. */
 class BrokerPackets {
   readonly #outbox: Outbox<Outgoing>
-  /** Bytes, of what is held too. */
+  /** Bytes, including held packets. */
   #waiting = 0
-  /** What may not overtake the answer to a SUBSCRIBE or UNSUBSCRIBE. */
+  /** Packets that must not overtake the answer to a SUBSCRIBE or UNSUBSCRIBE. */
   #held: Outgoing[] | undefined
   #onRoom: (() => void)[] = []
 
@@ -340,7 +335,7 @@ class BrokerPackets {
     this.#outbox = outbox
   }
 
-  /** @param isPaced whoever sends them waits for room: they do not count as what a subscriber leaves waiting */
+  /** @param isPaced the sender waits for room, so the packets do not count towards the 8 MiB of a stuck subscriber */
   push(packets: Buffer, isPaced: boolean): void {
     this.#waiting += packets.length
     const item = { thingId: '', topic: () => '', payload: packets, qos: 0, isEncoded: true, isPaced } as const
@@ -348,7 +343,7 @@ class BrokerPackets {
     else this.#outbox.pushBeside(item)
   }
 
-  /** What is pushed from here on waits until `release`. */
+  /** Holds packets until `release`. */
   hold(): void {
     this.#held ??= []
   }
@@ -359,19 +354,19 @@ class BrokerPackets {
     for (const item of held) this.#outbox.pushBeside(item)
   }
 
-  /** Resolves when the broker may have more for the client; undefined: it may. */
+  /** Resolves when there is room for more packets; undefined: there is. */
   room(): Promise<void> | undefined {
     return this.#waiting < mostWaiting ? undefined : new Promise(resolve => void this.#onRoom.push(resolve))
   }
 
-  /** So many bytes leave the outbox. */
+  /** Bytes have left the outbox. */
   left(bytes: number): void {
     this.#waiting -= bytes
     if (this.#waiting >= mostWaiting) return
     for (const resolve of this.#onRoom.splice(0)) resolve()
   }
 
-  /** The outbox is closed: there is room for whatever it drops. */
+  /** The closed outbox drops everything, so there is room. */
   close(): void {
     this.left(Number.POSITIVE_INFINITY)
   }

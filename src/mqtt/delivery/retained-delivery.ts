@@ -7,13 +7,13 @@ import { deliveredQoS, type Interests, refsOf, type Subscription } from '../sess
 import { dateTopic, limitsTopic, parseThingFilter, selectionOf, valuesTopic } from '../topics.ts'
 import type { AckedParts, Outgoing } from './outgoing.ts'
 
-/** Of all clients, in front of the threads that writes need, too: 50 clients that subscribe to 90 things each read 4,500 views. */
+/** For all clients: 50 clients with 90 things each read 4,500 views, and writes need the same threads of the pool. */
 const views = new FairQueue(3)
 
 interface RetainedDeliveryParts {
-  /** In whose name the view is read: as `principalName`, or that of one connection. */
+  /** `principalName` of the client, or a name of one connection: readers take turns. */
   readonly reader: string
-  /** Of the place among the live messages where the gap is. Closed here. */
+  /** Taken at the place of the gap among the live messages. Closed here. */
   readonly snapshot: Snapshot
   readonly gap: Slot<Outgoing>
   readonly subscriptions: readonly Subscription[]
@@ -21,11 +21,11 @@ interface RetainedDeliveryParts {
   /** Whether the client may see a thing. */
   readonly maySee: (thingId: string) => Promise<boolean>
   readonly clock: ReceiptClock
-  /** Bytes, as announced. */
+  /** Bytes. */
   readonly maxPacketSize: number
 }
 
-/** The retained messages of one SUBSCRIBE on their way: owed to the session until all are acknowledged. */
+/** The retained messages of one SUBSCRIBE, owed to the session until all are acknowledged. */
 export class RetainedDelivery implements AckedParts {
   readonly #parts: RetainedDeliveryParts
   readonly #unacked = new Set<number>()
@@ -35,12 +35,12 @@ export class RetainedDelivery implements AckedParts {
     this.#parts = parts
   }
 
-  /** To be called once, when SUBACK is sent. @throws ThingwireError of the store */
+  /** Call it once, after SUBACK. @throws ThingwireError of the store */
   async send(): Promise<void> {
     const { reader, snapshot, gap, subscriptions, maySee, clock, maxPacketSize } = this.#parts
     try {
       this.#pushOnce('limits', limitsTopic, () => JSON.stringify({ maxPacketSize }))
-      // Behind the limits: a forwarder begins to write when it has the time.
+      // After the limits: a forwarder begins to write when it has got the date.
       this.#pushOnce('date', dateTopic, () => serverTimeText(clock.now(), 'UTC'))
       for await (const page of views.stream(reader, retainedView(snapshot, subscriptions, maySee))) {
         for (const { latest, qos } of page) {
@@ -67,7 +67,7 @@ export class RetainedDelivery implements AckedParts {
     this.#settle()
   }
 
-  /** In the place of `send`: it will not be sent. */
+  /** Call it instead of `send`. */
   async drop(): Promise<void> {
     await this.#parts.snapshot.close()
   }
@@ -80,7 +80,7 @@ export class RetainedDelivery implements AckedParts {
     }
   }
 
-  /** Once for each thing that is named. */
+  /** Pushes one message for each thing that the filters name. */
   #pushOnce(name: 'date' | 'limits', topic: (ref: string) => string, text: () => string): void {
     const { gap, subscriptions } = this.#parts
     const qosOfThing = new Map<string, 0 | 1>()
@@ -96,24 +96,23 @@ export class RetainedDelivery implements AckedParts {
   }
 }
 
-/** What is latest of one resource, at the QoS at which it is to be delivered. */
 interface RetainedItem {
   readonly latest: LatestOfThing
   readonly qos: 0 | 1
 }
 
 /**
- * What filters select of the store as it was at a snapshot (contract §7, retained view), a page at a time. What
- * several of them select is there once, at the higher QoS.
+ * The latest records that filters select in a snapshot (contract §7.5), a page at a time. A record that several filters select
+ * comes once, at the higher QoS.
  *
- * @param maySee asked about each thing that a filter of every thing selects
+ * @param maySee called with each thing that a filter of every thing selects
  */
 async function* retainedView(
   snapshot: Snapshot,
   subscriptions: readonly Subscription[],
   maySee: (thingId: string) => Promise<boolean>,
 ): AsyncGenerator<readonly RetainedItem[]> {
-  // Those at QoS 1 first: what they have selected is not wanted again at QoS 0.
+  // QoS 1 first: a record that it selects is not wanted again at QoS 0.
   const wanted = subscriptions
     .flatMap(subscription => {
       const qos = deliveredQoS(subscription.qos)

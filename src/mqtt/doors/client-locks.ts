@@ -2,18 +2,18 @@ import { type Lock, LockLost, type Locks, type TakenLock } from '../../core/lock
 import type { Connection } from '../connection/connection.ts'
 import { clientLock } from '../sessions/client-lock.ts'
 
-/** Which connection acts for a client, on whichever node (contract §4.2): the one that came last. It alone stays (MQTT-3.1.4-2). */
+/** The locks of clients (contract §4.2): the newest connection of a client, on any node, replaces the others (MQTT-3.1.4-2). */
 export class ClientLocks {
   readonly #locks: Locks
   readonly #onReplaced: (connection: Connection, name: string) => void
   readonly #stopListening: () => void
-  /** By owner. */
+  /** By owner of the lock. */
   readonly #connections = new Map<string, Connection>()
   #underWay = 0
-  /** Owners that were lost while some were being taken: perhaps of a connection that is not known here yet. */
+  /** Owners that were lost while `take` was under way: its connection may not be in `#connections` yet. */
   readonly #lost = new Set<string>()
 
-  /** @param onReplaced called with a connection whose client another one has taken, and the name of its lock, before it is closed */
+  /** @param onReplaced called before a replaced connection is closed, with the name of its lock */
   constructor(locks: Locks, onReplaced: (connection: Connection, name: string) => void) {
     this.#locks = locks
     this.#onReplaced = onReplaced
@@ -25,10 +25,10 @@ export class ClientLocks {
   }
 
   /**
-   * From here on the connection acts for the client. What others have done for it before can be read when this resolves.
+   * Takes the client's lock. When this resolves, everything that former owners have stored can be read.
    *
    * @param clientId inside the broker
-   * @throws LockLost if the connection is gone, and another one has the client
+   * @throws LockLost if the connection is closed and another one has the client
    * @throws ThingwireError of the store
    */
   async take(connection: Connection, clientId: string): Promise<TakenLock> {
@@ -43,7 +43,7 @@ export class ClientLocks {
     }
   }
 
-  /** For one that is gone, and has published before, nobody is to be replaced. */
+  /** A closed connection, whose PUBLISHes may still be pending, must not replace another one. */
   async #takeFor(connection: Connection, name: string): Promise<TakenLock> {
     if (!connection.socket.destroyed) return await this.#locks.take(name)
     const lock = await this.#locks.takeFrom(name, undefined)
@@ -51,12 +51,12 @@ export class ClientLocks {
     return lock
   }
 
-  /** Whether the CONNECT of the connection that has taken it here was refused. */
+  /** Whether the owner is a connection of this node whose CONNECT was refused. */
   isRefused(owner: string): boolean {
     return this.#connections.get(owner)?.state === 'rejected'
   }
 
-  /** The connection is gone, and everything that it had under way is done. @throws ThingwireError of the store */
+  /** The connection is closed, and none of its packets is pending. @throws ThingwireError of the store */
   async release(lock: Lock): Promise<void> {
     this.#connections.delete(lock.owner)
     await this.#locks.release(lock)

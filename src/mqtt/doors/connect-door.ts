@@ -14,7 +14,7 @@ import { restoreAliases } from './granting.ts'
 import { type Ownership, ownerOf } from './ownership.ts'
 import type { RejectedConnections } from './rejected-connections.ts'
 
-/** How long a CONNECT may wait for the store before CONNACK 3, milliseconds: less than the 5 s of contract §7. */
+/** How long a CONNECT may wait for the store before CONNACK 3, milliseconds: less than the 5 s of contract §7.1. */
 const connectDeadline = 4_500
 
 interface ConnectDoorParts {
@@ -24,24 +24,24 @@ interface ConnectDoorParts {
   readonly ownership: Ownership
   readonly rejections: RejectedConnections
   readonly ownsBroker: boolean
-  /** Of topics beside those of things; undefined: there are none, or they are the host's. */
+  /** Serves other topics; undefined: nobody does, or the host does. */
   readonly relay: Relay | undefined
   readonly countFailure: CountFailure
-  /** Whether new clients are refused. */
+  /** Whether to refuse new clients. */
   readonly isClosing: () => boolean
   /** Called with errors that are not the store's. */
   readonly onDefect: (error: unknown) => void
 }
 
-/** How the broker wants to know whether the client may come in: exactly one of these is called. */
+/** The broker's question whether to accept a client: exactly one of these is called. */
 export interface BrokerQuestion {
   readonly accept: () => void
   readonly refuse: (refusal: ConnectRefused) => void
-  /** The client is the host's, and so is the decision. */
+  /** Lets the host decide on its own client. */
   readonly askHost: () => void
 }
 
-/** Answers CONNECT. Its methods stand in the order in which they run. */
+/** Answers CONNECT. The methods are in the order in which they run. */
 export class ConnectDoor {
   readonly #parts: ConnectDoorParts
 
@@ -50,9 +50,9 @@ export class ConnectDoor {
   }
 
   /**
-   * CONNECT, from the decoded packet to the messages that the session is owed (contract §7.1). Never rejects.
+   * Handles CONNECT, from the decoded packet to the messages that the session is owed (contract §7.1). Never rejects.
    *
-   * @param handToBroker gives the packet, as it is by then, to the broker; resolves when the broker asks for a decision
+   * @param handToBroker passes the changed packet to the broker; resolves when the broker asks for the decision
    */
   async connect(
     connection: Connection,
@@ -64,7 +64,7 @@ export class ConnectDoor {
     const broker = await handToBroker()
     if (refusal) return broker.refuse(refusal)
     if (connection.isHosts) return broker.askHost()
-    // The broker hears nothing before its persistence has answered: the connection watches its client itself.
+    // The connection checks the keep-alive itself: the broker reads nothing before its persistence has answered.
     packet.keepalive = 0
     connection.accept()
     broker.accept()
@@ -104,10 +104,10 @@ export class ConnectDoor {
     await this.#beginRelay(connection, before)
     if (will) {
       await this.#keepWill(connection, admission, will)
-      // Ours from here on: the broker would keep its topic, token included, and publish it.
+      // Otherwise the broker would store the topic, with the token in it, and publish the will.
       delete packet.will
     }
-    // It may have gone, or been refused for being late, while the store was asked.
+    // The connection may have closed, or been refused for being late.
     if (connection.state === 'rejected' || connection.socket.destroyed) return
     restoreAliases(connection)
     if (connection.session) await connection.live.resume(connection.session)
@@ -127,7 +127,7 @@ export class ConnectDoor {
       connection.session = session
       connection.inFlight.resume(inFlight)
     } catch (error) {
-      // What it has got of the connection before, is to be kept all the same.
+      // The session may have come from the previous connection; its acks must still be stored.
       connection.session = sessions.heldBy(clientId, lock)
       throw error
     }
@@ -151,14 +151,14 @@ export class ConnectDoor {
     }
     await ownership.prove(connection, thingId)
     const lock = connection.lockOf(thingId)
-    // Byte by byte: what is no UTF-8 is to be refused as it came.
+    // latin1 keeps every byte: a body that is not UTF-8 must be refused as it came.
     const read = Buffer.from(body, 'base64').toString('latin1')
     const struck = Buffer.from(connection.tokens.strikeOut(read), 'latin1')
     const kept = { ...will, owner: ownerOf(admission, thingId), body: struck.toString('base64') }
     connection.will = { name: await wills.keep(kept, lock), will: kept, lock }
   }
 
-  /** What the session missed, then retained values: CONNACK is sent. */
+  /** After CONNACK: sends missed messages, then retained values. */
   sendOwed(connection: Connection): void {
     const send = async () => {
       const dropped = await connection.live.sendMissed()
@@ -168,7 +168,7 @@ export class ConnectDoor {
     send().catch((error: Error) => connection.close(error))
   }
 
-  /** An address that presents one bad credential after another gets that as its reason (contract §9). */
+  /** Counts bad credentials of an address; over the limit, that is the reason of the refusal (contract §9). */
   #limited(connection: Connection, refusal: ConnectRefused): ConnectRefused {
     if (refusal.returnCode !== 4) return refusal
     const error = this.#parts.countFailure(connection, new ThingwireError('invalid_session'))
@@ -176,14 +176,14 @@ export class ConnectDoor {
   }
 }
 
-/** Makes a CONNECT one that the broker takes without a look at the session: Thingwire keeps that. */
+/** Changes a CONNECT so that the broker keeps no session of its own: Thingwire does. */
 function changeForBroker(packet: ConnectPacket, { admission, relayed }: Connection): void {
-  // Of a client that is not the host's, the broker keeps nothing, unless the relay does.
+  // Only the relay makes the broker's session persistent.
   if (!relayed?.isPersistent) packet.clean = true
-  // Its id is longer than MQTT 3.1 allows.
+  // The scoped client id is longer than MQTT 3.1 allows.
   packet.protocolVersion = 4
-  // Locks decide which connection stays: a broker that hears of an older one late would close the newest. The relay finds its
-  // sessions by the id.
+  // A unique id, since locks decide which connection stays: a broker that gets an older connection late would close the newest.
+  // The relay needs the plain id to find the session.
   if (admission && !relayed) packet.clientId = `${packet.clientId}#${randomUUID()}`
 }
 

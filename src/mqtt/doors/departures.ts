@@ -11,15 +11,15 @@ interface DeparturesParts {
   readonly ownership: Ownership
   readonly relay: Relay | undefined
   readonly retries: StoreRetries
-  /** Called with what could not be done in the end. */
+  /** Called with errors that no retry has solved. */
   readonly onFailed: (error: unknown) => void
 }
 
-/** What is left to be done for connections that are gone: session, will and locks, when what they had under way is done. */
+/** Cleans up after closed connections, once none of their packets is pending: session, will and locks. */
 export class Departures {
   readonly #parts: DeparturesParts
   readonly #leavings = new Set<Promise<void>>()
-  /** Names of the wills that this process leaves: they wait for their clients, for the next process or for another node. */
+  /** Names of the wills that this process leaves to their clients, the next process or another node. */
   readonly #orphanedWills = new Set<string>()
   #isClosing = false
 
@@ -27,7 +27,7 @@ export class Departures {
     this.#parts = parts
   }
 
-  /** The connection is gone. Can be called more than once. */
+  /** The connection is closed. May be called again. */
   leave(connection: Connection): void {
     const leaving = this.#leave(connection)
       .catch(this.#parts.onFailed)
@@ -35,7 +35,7 @@ export class Departures {
     this.#leavings.add(leaving)
   }
 
-  /** The client takes leave as it should. @returns resolves when it has no will any more; undefined: it has none */
+  /** The client has sent DISCONNECT. @returns resolves when the will is discarded; undefined: there is none */
   forgetWill(connection: Connection): Promise<void> | undefined {
     const { will } = connection
     return will && this.#discard(connection, will)
@@ -47,16 +47,15 @@ export class Departures {
   }
 
   /**
-   * From here on wills are not written, but left. Resolves when those of these connections are known to be: not before may a
-   * client see that it was closed, since another node, to which it comes, would write the will of a connection that it still takes
-   * for open. Never rejects.
+   * From now on wills are left instead of written. Close the connections only when this resolves: otherwise a client could
+   * reconnect to another node that takes its connection for open, and writes its will. Never rejects.
    */
   async leaveWills(connections: readonly Connection[]): Promise<void> {
     this.#isClosing = true
     await this.#leaveAll(connections.flatMap(({ will }) => (will ? [will.name] : [])))
   }
 
-  /** Resolves when nothing is left to be done here. */
+  /** Resolves when all closed connections are cleaned up. */
   async close(): Promise<void> {
     await Promise.all([this.#parts.wills.close(), ...this.#leavings])
   }
@@ -66,14 +65,13 @@ export class Departures {
     ownership.leave(connection)
     connection.live.close()
     await connection.admitting
-    // What was published before comes before the will, and is covered by the lock.
+    // Pending PUBLISHes come before the will, and need the lock.
     await connection.inbound.whenIdle()
     const { session, will, end, state } = connection
     connection.session = undefined
     connection.will = undefined
-    const left = session && sessions.leave(session)
     await Promise.all([
-      left,
+      session && sessions.leave(session),
       this.#endRelay(connection),
       will && this.#leaveWill(will, end === 'disconnect' || state === 'rejected'),
     ])
@@ -88,16 +86,16 @@ export class Departures {
 
   async #leaveWill({ name, will, lock }: KeptWill, isVoid: boolean): Promise<void> {
     const { retries, wills } = this.#parts
-    // In nobody's name: if the lock was lost, whoever takes the client next would find a will that never applied, and write it.
+    // Without a lock, so that it works after a loss of the lock: the next owner would find the void will and write it.
     if (isVoid) await retries.run(() => wills.discard(name, undefined))
     else if (!this.#isClosing) await wills.write(name, will, lock)
-    // Of a client that was being admitted when this process began to close.
+    // The client was being admitted when this process began to close.
     else if (!this.#orphanedWills.has(name)) await this.#leaveAll([name])
   }
 
   async #leaveAll(names: readonly string[]): Promise<void> {
     for (const name of names) this.#orphanedWills.add(name)
-    // Where the store is away, they are those of a process that has died.
+    // If the store is away, other nodes treat them as wills of a dead process.
     await this.#parts.wills.leave(names).catch(() => {})
   }
 }

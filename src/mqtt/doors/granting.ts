@@ -7,30 +7,25 @@ import type { Subscription } from '../sessions/interest.ts'
 import { parseThingFilter, refOfThingTopic, selectionOf, type ThingFilter, withRef } from '../topics.ts'
 import { unlessRefused } from '../unless-refused.ts'
 
-/**
- * Subscriptions to what is ours (contract §7, filters). Inside the service topics carry thing ids; a client sees a
- * thing under the spelling with which it subscribed to it last.
- */
-
 /** A filter of a SUBSCRIBE that is granted. */
 export interface Granted {
   readonly subscription: Omit<Subscription, 'from'>
-  /** undefined: the filter is one of several things */
+  /** undefined: the filter is for several things */
   readonly thingId: string | undefined
 }
 
 interface GrantParts {
   readonly access: Access
-  /** Called with a token that is none. */
+  /** Called when a filter has an unknown token. */
   readonly onUnknown: (error: ThingwireError) => void
 }
 
 /**
- * Grants a filter. A client that has a credential may see what that allows: a token in the filter is only how it spells
- * its thing, since a subscription may outlive the connection.
+ * Grants a filter (contract §7.3). A client with a credential may see what that credential allows; a token in the filter is then
+ * only a spelling of the thing, since a subscription may outlive the connection.
  *
- * @returns undefined if it is refused
- * @throws ThingwireError if it cannot be determined now
+ * @returns undefined: the filter is refused
+ * @throws ThingwireError if the store is away
  */
 export async function grantFilter(
   connection: Connection,
@@ -106,16 +101,16 @@ async function grantSeveral(
   return { subscription, thingId: undefined }
 }
 
-/** Whether it asks for refused writes alone, and may not see them. */
+/** Whether the filter selects only refused writes, which the client may not see. */
 function isOfNothing({ filter, isReadOnly = false }: Omit<Subscription, 'from'>): boolean {
   const { values, whole, errors, date, limits } = selectionOf(filter)
   return isReadOnly && errors && !values && !whole && !date && !limits
 }
 
-/** The spellings of a session that its client finds again; a token is not kept, but its client may present one. */
+/** Restores the spellings of a resumed session. Tokens are not stored; the client's own credential takes their place. */
 export function restoreAliases({ aliases, principal, admission, session }: Connection): void {
   const credential = admission?.credential
-  // It knows nothing of the tokens of others.
+  // Only a thing's client presents a token of the thing.
   if (principal?.kind !== 'thing' || credential === undefined) return
   for (const { filter, isSpelledAsToken } of session?.interests ?? []) {
     const thingId = parseThingFilter(filter)?.ref
@@ -123,11 +118,11 @@ export function restoreAliases({ aliases, principal, admission, session }: Conne
   }
 }
 
-/** A filter of an UNSUBSCRIBE as it is inside the broker. */
+/** A filter of an UNSUBSCRIBE with the thing id in place of a token. */
 export async function canonicalFilter(filter: string, access: Access): Promise<string> {
   const ref = refOfThingTopic(filter)
   if (ref === undefined || !isToken(ref)) return filter
-  // A token that is not valid any more has no subscription that could be meant.
+  // An invalid token matches no subscription.
   return await access.thingOfToken(ref).then(
     thingId => withRef(filter, thingId),
     () => filter,

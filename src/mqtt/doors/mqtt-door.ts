@@ -31,10 +31,10 @@ import { PublishDoor, type PublishDoorParts } from './publish-door.ts'
 import { RejectedConnections } from './rejected-connections.ts'
 import { SubscribeDoor } from './subscribe-door.ts'
 
-/** The shortest keep-alive is a second, of which one and a half are waited for. */
+/** Milliseconds. The shortest keep-alive, 1 s, ends after 1.5 s. */
 const tickInterval = 500
 
-/** Everything that this service does on one broker. */
+/** The MQTT door on one broker. */
 export class MqttDoor {
   readonly #things: MqttThings
   readonly #options: DoorOptions
@@ -47,7 +47,6 @@ export class MqttDoor {
   readonly #connecting: ConnectDoor
   readonly #packets: PacketDoorParts
   readonly #parts: ConnectionParts
-  /** Called to hear no more of the service. */
   readonly #stops: readonly (() => void)[]
   #isClosing = false
 
@@ -121,7 +120,7 @@ export class MqttDoor {
     return [ingest.onRefused(send), nodes.onRefused(send)]
   }
 
-  /** Who may use fewer topics than before comes again, with what its session may still have. */
+  /** Closes connections whose grants get narrower: their clients return with the remaining subscriptions. */
   #hearTopics(relay: Relay | undefined): readonly (() => void)[] {
     if (!relay) return []
     const hear = async (thingId: string): Promise<void> => {
@@ -129,11 +128,8 @@ export class MqttDoor {
       for (const connection of this.#connections.values()) {
         const { principal, relayed } = connection
         if (principal?.kind !== 'thing' || principal.thingId !== thingId || !relayed) continue
-        if (!isNarrower(grants, relayed.grants)) {
-          relayed.grants = grants
-          continue
-        }
-        connection.evict(new Error('topics were withdrawn'))
+        if (isNarrower(grants, relayed.grants)) connection.evict(new Error('topics were withdrawn'))
+        else relayed.grants = grants
       }
       await relay.restrictAll(thingId, grants)
     }
@@ -156,13 +152,13 @@ export class MqttDoor {
     return () => clearInterval(ticking)
   }
 
-  /** A connection comes. @param accept gives the broker the stream that it takes for the socket */
+  /** @param accept passes the broker the stream that it takes for the socket */
   onConnection(socket: Duplex, accept: (stream: Duplex) => Client): Client {
     const connection = new Connection(socket, accept, this.#parts)
     const { client, inbound, broker } = connection
     connection.handleWith(new PacketDoor(connection, this.#packets))
     this.#connections.set(client, connection)
-    // Nothing of a client of the host is looked at any more: its own hooks are about to be put back.
+    // The host's hooks are about to be restored, and will judge this client.
     if (this.#isClosing && !this.#options.ownsBroker) inbound.stop()
     socket.once('close', () => {
       this.#connections.delete(client)
@@ -175,22 +171,22 @@ export class MqttDoor {
     return client
   }
 
-  /** Whether the client came in through the door. */
+  /** Whether the client has connected through the door. */
   knows(client: Client): boolean {
     return this.#connections.has(client)
   }
 
-  /** Whether the client is the host's, and none of the door's. To be asked after `connect`. */
+  /** Whether the client is the host's. Known after `connect`. */
   isHosts(client: Client): boolean {
     return this.#connections.get(client)?.isHosts === true
   }
 
-  /** Whether the broker is to subscribe a client that is none of the host's to a filter. */
+  /** Whether the broker may subscribe a client of Thingwire to a filter. */
   mayRelay(client: Client, filter: string): boolean {
     return this.#options.relay?.of(client)?.subscriptions.has(filter) === true
   }
 
-  /** What a client is sent of a message of the broker; null: nothing; undefined: that is for the host to judge. */
+  /** The message as a client gets it from the broker; null: it gets none; undefined: the host decides. */
   relayed(client: Client, packet: AedesPublishPacket): AedesPublishPacket | null | undefined {
     const { relay } = this.#options
     return relay && (relay.of(client)?.forward(packet) ?? null)
@@ -215,7 +211,7 @@ export class MqttDoor {
     this.#connecting.sendOwed(connection)
   }
 
-  /** Ends what relies on credentials that are dead, and the sessions of those who never come back. */
+  /** Closes connections that rely on revoked credentials, and ends the sessions of removed principals. */
   async #revoke({ hashes, principals, all }: Revocation): Promise<void> {
     for (const connection of this.#connections.values()) {
       if (!(all ? connection.tokens.hasSome : connection.tokens.hasAny(hashes))) continue
@@ -233,41 +229,39 @@ export class MqttDoor {
     const drained = this.#things.ingest.drain()
     await Promise.all(connections.map(({ inbound }) => inbound.whenIdle())).finally(drained)
     await leaving
-    // The last acks are on their way to the socket.
+    // Lets the last acks reach the socket.
     await new Promise(resolve => setImmediate(resolve))
     putHooksBack()
     for (const stop of this.#stops) stop()
     for (const { admission, isHosts, inbound, socket } of this.#connections.values()) {
-      // Who has not said yet who it is, is for the host to judge.
+      // The host judges a client that has not sent CONNECT yet.
       if (admission ? isHosts : !this.#options.ownsBroker) inbound.release()
       else socket.destroy()
     }
     this.#sessions.close()
-    // What the store fails from here on, is left to another node or the next start.
+    // From here on nothing is retried: another node or the next start does it.
     this.#retries.close()
     for (const connection of connections) this.#departures.leave(connection)
     await this.#departures.close()
     this.#locks.close()
   }
 
-  /** A failure of the store is no defect: it was reported, and the step was tried again until the door was closed. */
+  /** An outage is no defect: `onOutage` has reported it, and the step was retried until the door closed. */
   readonly #onFailed = (error: unknown): void => {
     if (!isOutage(error)) this.#options.onDefect(error)
   }
 }
 
-/** Most messages of one thing in `window` (contract §7). */
+/** Most messages of one thing in `window` (contract §7.2). */
 const maximumMessages = 10
 /** Milliseconds. */
 const window = 1_000
 
-/** Sends refused writes on `things/<id>/errors`, few enough that a device that sends only nonsense floods nobody. */
+/** Sends refused writes on `things/<id>/errors`, at a bounded rate: a device that sends only nonsense must not flood subscribers. */
 class RefusedMessages {
   readonly #live: Live
-  /** By thing id, when its latest messages were sent, oldest first; in the order of the latest. */
+  /** Times of the latest messages by thing id, oldest first; the thing with the newest message is last. */
   readonly #sent = new Map<string, number[]>()
-  /** Refused writes of which no message was sent. */
-  unsent = 0
 
   constructor(live: Live) {
     this.#live = live
@@ -278,10 +272,7 @@ class RefusedMessages {
     this.#forgetBefore(now - window)
     const times = this.#sent.get(thingId) ?? []
     while (times[0] !== undefined && times[0] <= now - window) times.shift()
-    if (times.length >= maximumMessages) {
-      this.unsent++
-      return
-    }
+    if (times.length >= maximumMessages) return
     times.push(now)
     this.#sent.delete(thingId)
     this.#sent.set(thingId, times)
@@ -299,11 +290,11 @@ class RefusedMessages {
 interface PacketDoorParts {
   readonly publishing: PublishDoorParts
   readonly subscribing: SubscribeDoor
-  /** Drops the will of a connection. @throws ThingwireError of the store */
+  /** Discards the will of a connection. @throws ThingwireError of the store */
   readonly forgetWill: (connection: Connection) => Promise<void> | undefined
 }
 
-/** Where the packets of one connection go: to the doors, or to the host's broker. */
+/** Passes the packets of one connection to the doors, or to the host's broker. */
 class PacketDoor implements PacketHandler {
   readonly #connection: Connection
   readonly #parts: PacketDoorParts
@@ -321,7 +312,7 @@ class PacketDoor implements PacketHandler {
       case 'publish':
         return this.#takePublish(packet)
       case 'connect':
-        // Until it is answered, nothing behind it may be looked at.
+        // No later packet may be read before CONNACK.
         connection.inbound.hold()
         return connection.passToBroker()
       case 'subscribe':
@@ -357,12 +348,12 @@ class PacketDoor implements PacketHandler {
       if (waiting) socket.write(waiting)
       return undefined
     }
-    // What the broker knows nothing of, a client of ours may acknowledge as it likes.
+    // An ack of Thingwire's client for an unknown packet id is ignored.
     if (isHosts || broker.uses(messageId)) this.#connection.passToBroker()
     if (cmd === 'puback' || cmd === 'pubcomp') broker.acked(messageId)
   }
 
-  /** The will is gone before the connection is closed: a client that sees it closed has none any more, even if the process dies. */
+  /** Discards the will before the connection is closed, so that it cannot apply afterwards, even if the process dies. */
   #takeLeave(): Promise<void> | undefined {
     const connection = this.#connection
     connection.disconnected()

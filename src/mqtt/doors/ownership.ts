@@ -5,26 +5,26 @@ import type { StoreRetries } from '../sessions/store-retries.ts'
 import type { Wills } from '../wills/wills.ts'
 import type { ClientLocks } from './client-locks.ts'
 
-/** How long an anonymous connection may do without a valid token, milliseconds (contract §7). */
+/** How long an anonymous connection may stay without a valid token, milliseconds (contract §7.1). */
 const proofDeadline = 60_000
 
 interface OwnershipParts {
   readonly locks: ClientLocks
   readonly wills: Wills
   readonly retries: StoreRetries
-  /** Called with what could not be done in the end. */
+  /** Called with errors that no retry has solved. */
   readonly onFailed: (error: unknown) => void
 }
 
 /**
- * For which clients connections act. One with a credential does from CONNECT on. One without is a scope of its own until it has
- * used a token: from then on it stands for that thing, and takes over from an older one with the same client id.
+ * Decides which connection acts for a client. A connection with a credential does from CONNECT on. An anonymous connection does
+ * once it has used a thing's token: then it takes over from an older one with the same client id and thing.
  */
 export class Ownership {
   readonly #parts: OwnershipParts
-  /** The newest anonymous ones that have used a token, by `ownerOf`. */
+  /** The newest anonymous connections that have used a token, by `ownerOf`. */
   readonly #authenticated = new Map<string, Connection>()
-  /** By connection and thing id, while the client is taken over. */
+  /** Takeovers under way, by connection and thing id. */
   readonly #proving = new Map<Connection, Map<string, Promise<void>>>()
   readonly #deadlines = new Map<Connection, NodeJS.Timeout>()
 
@@ -33,7 +33,7 @@ export class Ownership {
   }
 
   /**
-   * From when this resolves on the connection acts for the client, and the will of the one before it is dealt with.
+   * Takes the client over. When this resolves, the will of its previous connection is written or discarded.
    *
    * @throws LockLost @throws ThingwireError of the store
    */
@@ -48,16 +48,16 @@ export class Ownership {
     }
   }
 
-  /** Ends the connection unless it proves to know a token. */
+  /** Closes the connection unless it uses a valid token in time. */
   expectProof(connection: Connection): void {
     const end = () => connection.close(new Error('no valid token came in time'))
     this.#deadlines.set(connection, setTimeout(end, proofDeadline).unref())
   }
 
   /**
-   * A client has shown that it may act for a thing.
+   * An anonymous client has used a token of a thing.
    *
-   * @returns resolves when the connection acts for it alone; undefined: it does, or has a credential of its own
+   * @returns resolves when the connection has taken over; undefined: it had before, or it is not anonymous
    * @throws ThingwireError of the store
    */
   prove(connection: Connection, thingId: string): Promise<void> | undefined {
@@ -90,7 +90,7 @@ export class Ownership {
     if (connection.state === 'left') this.#release(lock)
   }
 
-  /** The connection is gone. What it has under way goes on. */
+  /** The connection is closed. Its pending packets go on. */
   leave(connection: Connection): void {
     this.#forgetDeadline(connection)
     const { admission, locksOfThings } = connection
@@ -102,7 +102,7 @@ export class Ownership {
     }
   }
 
-  /** Nothing of the connection is under way any more. */
+  /** No packet of the connection is pending any more. */
   release({ lock, locksOfThings }: Connection): void {
     for (const each of locksOfThings?.values() ?? []) this.#release(each)
     if (lock) this.#release(lock)
@@ -113,14 +113,14 @@ export class Ownership {
     this.#deadlines.delete(connection)
   }
 
-  /** What the store fails, ends with the node. */
+  /** If the store fails, the lock ends with the node. */
   #release(lock: Lock): void {
     const { retries, locks, onFailed } = this.#parts
     retries.run(() => locks.release(lock)).catch(onFailed)
   }
 }
 
-/** For whom a connection acts with a thing. Of an anonymous one, from when it has used a token on: the client of that id of the thing. */
+/** The client that a connection acts for: of an anonymous connection, the client with its given id among those of the thing. */
 export function ownerOf({ kind, clientId, givenClientId }: Admission, thingId: string): string {
   return kind !== 'anonymous' || givenClientId === '' ? clientId : `anonymous.${thingId}:${givenClientId}`
 }

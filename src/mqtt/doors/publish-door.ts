@@ -27,43 +27,42 @@ export interface PublishDoorParts {
   readonly access: Access
   readonly ingest: Ingest
   readonly documents: DocumentStore
-  /** Of topics beside those of things; undefined: there are none, or they are the host's. */
+  /** Serves other topics; undefined: nobody does, or the host does. */
   readonly relay: Relay | undefined
   readonly rate: WriteRate
   readonly observer: Observer | undefined
   readonly ownership: Ownership
   readonly countFailure: CountFailure
-  /** A client has published where it may not, and writes for no one thing on whose list that could be. */
+  /** Called when a client publishes where it may not, and there is no single thing whose list could report it. */
   readonly onElsewhere: (connection: Connection, error: ThingwireError) => void
 }
 
-/** The thing that is written to; or why the client may not publish there, which it finds on a list (contract §7.7). */
+/** Id of the thing; or why the client may not publish there, which is reported (contract §7.7). */
 type Authorised = string | Promise<string | ThingwireError>
 
-/** Where a packet was published. */
 interface Address {
   readonly topic: string
-  /** In the topic of a thing; undefined: it is none that may be published on. */
+  /** Undefined: the topic belongs to no thing. */
   readonly ref: string | undefined
-  /** Whether it is where a thing's writes are published. */
+  /** Whether it is a write topic. */
   readonly isOfWrites: boolean
 }
 
-/** Rejects where it is awaited; until then Node is not to call it unhandled. */
+/** Marks a promise as handled that is awaited later. */
 const handledBelow = () => {}
 
-/** A body goes through as it is: options travel in it (contract §2). */
+/** Over MQTT the body contains the options (contract §2). */
 const noOptions = {}
 
-/** Writes that arrive on one connection: committed in the order of arrival, acknowledged in the same order. */
+/** The PUBLISHes of one connection: committed and acknowledged in the order of arrival. */
 export class PublishDoor {
   readonly #connection: Connection
   readonly #parts: PublishDoorParts
   readonly #turns = new Turns()
-  /** Of the latest packet: a device publishes on one topic. */
+  /** Of the latest packet, since most devices publish on one topic. */
   #address: Address | undefined
   #hasFailed = false
-  /** There from the first message on a topic beside those of things. */
+  /** Present from the first message on another topic. */
   #relaying: RelayDoor | undefined
 
   constructor(connection: Connection, parts: PublishDoorParts) {
@@ -71,7 +70,7 @@ export class PublishDoor {
     this.#parts = parts
   }
 
-  /** It is acknowledged when it is committed, or noted; the connection is closed where neither can be. */
+  /** Acknowledges a PUBLISH when it is committed or listed as refused; otherwise closes the connection. */
   take(packet: Publish): void {
     const ticket = this.#connection.acks.expect(packet, this.#onFailed)
     try {
@@ -87,7 +86,7 @@ export class PublishDoor {
     this.#connection.inbound.stop()
   }
 
-  /** A PUBREL. @returns whether its packet id is that of a write */
+  /** Handles PUBREL. @returns whether the packet id is that of a PUBLISH */
   release(messageId: number): boolean {
     const { session, socket, inbound, acks, inFlight } = this.#connection
     const release = session && inFlight.release(messageId, () => this.#forget(session, messageId))
@@ -96,7 +95,7 @@ export class PublishDoor {
     release
       .then(
         () => {
-          // Behind the PUBREC, if the client has not waited for it.
+          // PUBREC goes first, even if the client has not waited for it.
           acks.flush()
           if (!socket.destroyed) socket.write(encodeAck(types.pubcomp, messageId))
         },
@@ -112,7 +111,7 @@ export class PublishDoor {
     )
   }
 
-  /** As `promiseOf`. A failure is known at once, and not only when the promise rejects. */
+  /** As `promiseOf`, but sets `#hasFailed` synchronously. */
   #outcomeOf(begin: (ticket: Ticket<unknown>) => void): Promise<unknown> {
     return promiseOf(({ resolve, reject }) => {
       const failed = (error: unknown) => {
@@ -123,7 +122,7 @@ export class PublishDoor {
     })
   }
 
-  /** At once where nothing has to be waited for: most writes are of a thing that has written before. */
+  /** Writes synchronously if nothing has to be awaited, as for a thing that has written before. */
   #deal(packet: Publish, ticket: Ticket<unknown>, arrival?: Arrival): undefined {
     if (this.#connection.relayed && this.#mayRelay(packet.topic))
       return settle(ticket, this.#relay(packet, arrival))
@@ -154,7 +153,7 @@ export class PublishDoor {
     }
   }
 
-  /** One packet, whose turn it is when all before it were handed over. */
+  /** Writes a packet when all earlier ones are submitted. */
   async #writeInTurn(packet: Publish, authorised: Authorised, arrival?: Arrival): Promise<void> {
     const turn = this.#turns.take()
     if (typeof authorised === 'object') authorised.catch(handledBelow)
@@ -173,7 +172,7 @@ export class PublishDoor {
   }
 
   /**
-   * @returns the thing of the topic; or why the client may not publish there, which it finds on a list (contract §7.7)
+   * @returns the thing of the topic; or why the client may not publish there, which is reported (contract §7.7)
    * @throws Error to close the connection
    */
   #authorise(topic: string): Authorised {
@@ -194,13 +193,13 @@ export class PublishDoor {
     } catch (error) {
       if (!(error instanceof ThingwireError)) throw error
       countFailure(this.#connection, error)
-      // Closed, a client would come again with it for ever, and nothing behind it would be stored.
+      // If the connection closed, the client would resend the packet for ever, and none of its later ones would be stored.
       if (this.#connection.hasAuthenticated && !error.retryable) return error
       throw error
     }
   }
 
-  /** The connection relies on the ref that is in it. */
+  /** Parses a topic. The connection then relies on a token in it. */
   #addressOf(topic: string): Address {
     if (this.#address?.topic !== topic) {
       const ref = refOfThingTopic(topic)
@@ -210,7 +209,7 @@ export class PublishDoor {
     return this.#address
   }
 
-  /** @param arrival at QoS 2: a resend of the packet before is no write (contract §4.4 (d)) */
+  /** @param arrival at QoS 2: a resent packet is not written again (contract §4.4 (d)) */
   #write(
     thingId: string | ThingwireError,
     packet: Publish,
@@ -233,14 +232,14 @@ export class PublishDoor {
     try {
       ingest.submit({ thingId, door: 'mqtt', body, options, isOperators, lock, documents, sender }, ticket)
     } catch (error) {
-      // Nothing that came in one piece with it may be written before it.
+      // No later packet of the same read may be written.
       if (qos !== 0) this.#hasFailed = true
       if (qos !== 0 || !(error instanceof ThingwireError) || !isRateExceeded(error)) throw error
       settle(ticket, ingest.noteRefused({ thingId, door: 'mqtt', error, body }))
     }
   }
 
-  /** Before PUBCOMP, or a new write under the same id could be taken for the old one after a crash. */
+  /** Precedes PUBCOMP: otherwise, after a crash, a new write with the same packet id could pass for the old one. */
   async #forget({ isPersistent, clientId }: MqttSession, messageId: number): Promise<void> {
     if (!isPersistent) return
     const name = inFlightName(clientId, messageId)
@@ -267,7 +266,7 @@ export class PublishDoor {
     else await ingest.noteRefused({ thingId, door: 'mqtt', error, body: packet.payload })
   }
 
-  /** Names the topic, which the device does not say again, but no token in it. */
+  /** The message shows the topic without its token. */
   async #notAWriteTopic(topic: string, refusal?: ThingwireError): Promise<ThingwireError> {
     const { access, relay } = this.#parts
     const shown = shownTopic(topic, access.redactor)
@@ -284,7 +283,7 @@ export class PublishDoor {
   }
 }
 
-/** At QoS 0 what is over the rate is dropped: nobody sends it again. */
+/** At QoS 0 a message over the rate is dropped, since no client sends it again. */
 function isDropped({ qos }: Publish, error: ThingwireError): boolean {
   return qos === 0 && isRateExceeded(error)
 }
@@ -300,7 +299,7 @@ interface RelayDoorParts {
   readonly observer: Observer | undefined
 }
 
-/** Messages that one connection publishes on topics beside those of things: in the order of arrival. */
+/** The messages of one connection on other topics, published in the order of arrival. */
 class RelayDoor {
   readonly #connection: Connection
   readonly #relayed: RelayedClient
@@ -319,9 +318,9 @@ class RelayDoor {
   }
 
   /**
-   * Resolves when the message is to be acknowledged.
+   * Resolves when the message may be acknowledged.
    *
-   * @param arrival at QoS 2: a resend of the packet before is not published again (contract §4.4 (d))
+   * @param arrival at QoS 2: a resent packet is not published again (contract §4.4 (d))
    * @throws ThingwireError of the store; write_rate_exceeded; too_many_retained
    */
   async publish(packet: Publish, arrival?: Arrival): Promise<void> {
@@ -337,7 +336,7 @@ class RelayDoor {
         return
       }
       const { topic, payload, qos, retain, messageId } = packet
-      // Their rate is another than that of things' writes, so that neither takes from the other.
+      // Messages have a rate of their own, so they do not slow down the writes of the thing.
       const { clientId } = this.#relayed
       const payer = `topics of ${clientId.slice(0, clientId.indexOf(':'))}`
       await rate.enter({ thingId: payer, door: 'mqtt', body: payload })

@@ -5,11 +5,7 @@ import type { TopicGrant } from '../../core/topics/topic-grant.ts'
 import type { Connection } from '../connection/connection.ts'
 import { forbiddenCharacter, longestShown } from '../shown-topic.ts'
 
-/**
- * For people: why a client may not use a topic or filter beside those of things on a server that relays some, and what to do.
- *
- * @returns sentences that follow a colon
- */
+/** Why a client may not use another topic or filter, and the remedy. @returns sentences to follow a colon */
 export async function whyNotGranted(
   { principal, relayed }: Pick<Connection, 'principal' | 'relayed'>,
   use: TopicGrant['access'],

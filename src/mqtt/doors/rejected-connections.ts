@@ -5,31 +5,30 @@ import { ThingwireError } from '../../errors.ts'
 import type { ConnectRefused } from '../connection/admission.ts'
 import type { Connection } from '../connection/connection.ts'
 
-/** Milliseconds; a client that is taken over this soon after it connected, this often in a minute, is reported. */
+/** Milliseconds. A client is reported that is taken over this soon after its CONNECT, `reportedFrom` times in a minute. */
 const quickTurn = 10_000
 const reportedFrom = 3
 const minute = 60_000
-/** Clients that are watched for that. */
+/** Most clients that are watched for quick takeovers. */
 const mostClients = 10_000
 
-/** Lists on a thing why connections of it are turned away (contract §6.3): over MQTT, the client itself hears no reason. */
+/** Lists in a thing why its connections were refused or closed (contract §6.3), since MQTT 3.1.1 gives a client no reason. */
 export class RejectedConnections {
   readonly #ingest: Pick<Ingest, 'noteRejected'>
-  /** By name of the client's lock, when it was taken over in quick turn, on the clock of `performance.now()`. */
+  /** Times of quick takeovers by name of the client's lock, on the clock of `performance.now()`. */
   readonly #takenOver = new Map<string, readonly number[]>()
 
   constructor(ingest: Pick<Ingest, 'noteRejected'>) {
     this.#ingest = ingest
   }
 
-  /** Its CONNECT is answered with a refusal. */
   refused(connection: Connection, { returnCode, message }: ConnectRefused): void {
-    // The store is away, and cannot list anything.
+    // The store is away, so it cannot list anything.
     if (returnCode === 3) return
     this.#report(connection, new ThingwireError('connect_refused', `CONNACK ${returnCode}: ${message}`))
   }
 
-  /** It is gone. @param error for which it was closed, if any */
+  /** @param error that closed the connection, if any */
   closed(connection: Connection, error: Error | null): void {
     if (!error || connection.end || isOfPeer(error) || isOfStore(error)) return
     const reported =
@@ -37,7 +36,7 @@ export class RejectedConnections {
     this.#report(connection, reported)
   }
 
-  /** Another connection has taken its client over, while it was still open. @param client the name of its lock */
+  /** Another connection has taken the client over. @param client name of its lock */
   replaced(connection: Connection, client: string): void {
     const now = performance.now()
     if (connection.socket.destroyed || now - connection.openedAt > quickTurn) return
@@ -60,7 +59,7 @@ export class RejectedConnections {
   }
 }
 
-/** The one thing that a connection writes for; undefined: none or several, or it may only read. */
+/** The single thing that a connection writes for; undefined: none, several, or it may only read. */
 export function thingOf({ principal, locksOfThings }: Connection): string | undefined {
   if (principal) return thingOfPrincipal(principal)
   const [thingId, ...others] = locksOfThings?.keys() ?? []
@@ -74,12 +73,12 @@ function thingOfPrincipal(principal: Principal): string | undefined {
   return others.length === 0 ? thingId : undefined
 }
 
-/** Errors of sockets and of WebSockets have a code: the link broke, or the client closed it. */
+/** Errors of sockets and WebSockets have a code: the link broke, or the client closed it. */
 function isOfPeer(error: Error): boolean {
   return 'code' in error
 }
 
-/** A failure of the store is no fault of the client, and shows at `/readyz`. */
+/** A failure of the store is not the client's fault; `/readyz` reports it. */
 function isOfStore(error: Error): boolean {
   return error instanceof LockLost || (error instanceof ThingwireError && error.status === 503)
 }

@@ -22,24 +22,24 @@ import { thingOf } from './rejected-connections.ts'
 interface SubscribeDoorParts {
   readonly things: Pick<MqttThings, 'access' | 'activationCodes' | 'ingest' | 'limits'>
   readonly sessions: Sessions
-  /** Of topics beside those of things; undefined: there are none, or they are the host's. */
+  /** Serves other topics; undefined: nobody does, or the host does. */
   readonly relay: Relay | undefined
   readonly ownership: Ownership
   readonly countFailure: CountFailure
-  /** A client was refused a filter, and is for no one thing on whose list that could be. */
+  /** Called when a filter is refused, and there is no single thing whose list could report it. */
   readonly onElsewhere: (connection: Connection, error: ThingwireError) => void
 }
 
-/** Refused filters of one SUBSCRIBE that are reported. */
+/** Most refused filters of one SUBSCRIBE that are reported. */
 const mostReported = 10
 
-/** Filters that are looked at between two looks at the clock. */
+/** Filters between two checks of the time slice. */
 const decidedAtOnce = 10
 
-/** In place of the granted QoS (MQTT-3.9.3-2). */
+/** SUBACK code in place of the granted QoS (MQTT-3.9.3-2). */
 const refused = 128
 
-/** Decides on SUBSCRIBE and UNSUBSCRIBE, and answers them. Filters on other topics than those of things go to the broker. */
+/** Decides on SUBSCRIBE and UNSUBSCRIBE, and answers them. Filters on other topics go to the broker. */
 export class SubscribeDoor {
   readonly #parts: SubscribeDoorParts
 
@@ -47,11 +47,7 @@ export class SubscribeDoor {
     this.#parts = parts
   }
 
-  /**
-   * What is granted is live, and kept, before it is answered; what is refused is reported.
-   *
-   * @throws ThingwireError of the store
-   */
+  /** Granted filters take effect and are stored before SUBACK; refused ones are reported. @throws ThingwireError of the store */
   async subscribe(connection: Connection, { messageId, subscriptions }: Subscribe): Promise<void> {
     const { socket, live, broker, relayed, protocolVersion } = connection
     const crowded = new Set<string>()
@@ -61,7 +57,7 @@ export class SubscribeDoor {
       crowded,
     )
     const others = subscriptions.filter(({ topic }) => !isOurs(connection, topic) && isTopicFilter(topic))
-    // A filter that is named twice is the broker's once, and answered twice (MQTT-3.8.4-5).
+    // A repeated filter goes to the broker once, but SUBACK answers each (MQTT-3.8.4-5).
     const lastOf = [...new Map(others.map(asked => [asked.topic, asked])).values()]
     const sendRetained = lastOf.length > 0 ? relayed?.beginRetained() : undefined
     const relayedTopics = await this.#subscribeAtBroker(connection, messageId, lastOf, crowded)
@@ -71,7 +67,7 @@ export class SubscribeDoor {
       subscriptions.map(({ topic }) => topic).filter(topic => !granted.has(topic)),
       crowded,
     )
-    // MQTT 3.1 has no answer for a filter that is refused: its clients would take this one for a QoS (3.1, section 3.8).
+    // MQTT 3.1 has no code for a refused filter: its clients would take 128 for a QoS (3.1, section 3.8).
     const otherwise = protocolVersion === 3 ? undefined : refused
     const answers = subscriptions.map(({ topic, qos }) => (granted.has(topic) ? qos : (otherwise ?? qos)))
     if (socket.destroyed) return
@@ -81,7 +77,7 @@ export class SubscribeDoor {
       sending?.catch((error: Error) => connection.close(error))
   }
 
-  /** Lists on the thing, or logs for the operator, which filters are refused: devices and programs do not report SUBACK 128. */
+  /** Lists refused filters in the thing, or logs them for the operator, since most clients ignore SUBACK 128. */
   async #reportRefused(
     connection: Connection,
     filters: readonly string[],
@@ -125,8 +121,8 @@ export class SubscribeDoor {
   }
 
   /**
-   * @param crowded gets those that there is no room for
-   * @returns the filters that are granted
+   * @param crowded receives filters over the limit
+   * @returns the granted filters
    */
   async #subscribeAtBroker(
     { broker, relayed, lock, session }: Connection,
@@ -146,7 +142,7 @@ export class SubscribeDoor {
       relayed.subscribe({ filter: topic, qos })
       return true
     })
-    // Of what it may see at which QoS, the relay decides message by message.
+    // QoS 2, since the relay lowers the QoS of each message itself.
     await relay.catchUp()
     const topics = await granted(wanted.map(({ topic }) => ({ topic, qos: 2 })))
     await relay.keep(relayed, [...relayed.subscriptions.values()], lock)
@@ -165,7 +161,7 @@ export class SubscribeDoor {
     const ours = unsubscriptions.filter(filter => isOurs(connection, filter))
     live.unsubscribe(await Promise.all(ours.map(filter => canonicalFilter(filter, things.access))))
     if (session) await sessions.save(session, 'essential')
-    // The broker closes the connection at one that it takes for none: there is no subscription that could be meant.
+    // An invalid filter matches no subscription, and would make the broker close the connection.
     const others = unsubscriptions.filter(filter => !isOurs(connection, filter) && isTopicFilter(filter))
     if (relayed) await this.#forget(connection, relayed, others)
     if (others.length > 0) await broker.unsubscribe(messageId, others)
@@ -175,7 +171,7 @@ export class SubscribeDoor {
     broker.release()
   }
 
-  /** Nothing that is published from here on is kept for these. */
+  /** From now on no message is kept for these filters. */
   async #forget({ lock }: Connection, relayed: RelayedClient, filters: readonly string[]): Promise<void> {
     const all = [...relayed.subscriptions.values()]
     const gone = new Set(filters)
@@ -184,8 +180,8 @@ export class SubscribeDoor {
   }
 
   /**
-   * @param crowded gets those that there is no room for
-   * @returns the filters that are granted, as they are spelled
+   * @param crowded receives filters over the limit
+   * @returns the granted filters, in the client's spelling
    */
   async #grant(
     connection: Connection,
@@ -224,21 +220,21 @@ export class SubscribeDoor {
     try {
       await sessions.save(session, more.length > 0 ? 'keep' : 'essential')
     } catch (error) {
-      // Or the session would be kept with them when the connection ends.
+      // Otherwise the session would be stored with them when the connection ends.
       live.unsubscribe(more)
       throw error
     }
     return spelled
   }
 
-  /** Of an activation the answer is sent on its topic, to this connection alone (contract §7); nothing of it is kept. */
+  /** The answer to an activation goes on its topic to this connection only, and is not stored (contract §7.2). */
   async #decide(connection: Connection, asked: AskedFilter): Promise<Granted | 'activated' | 'refused'> {
     const { access, activationCodes } = this.#parts.things
     const onUnknown = (error: ThingwireError) => void this.#parts.countFailure(connection, error)
     const { topic, qos } = asked
     const code = activationCodeOf(topic)
     if (code === undefined) {
-      // The session of a host's client is kept by the host, and would be found again without the filter.
+      // The host keeps a persistent session of its client, which would resume without this filter.
       if (connection.isHosts && !connection.client.clean) return 'refused'
       return (await grantFilter(connection, asked, { access, onUnknown })) ?? 'refused'
     }
@@ -252,7 +248,7 @@ export class SubscribeDoor {
     return 'activated'
   }
 
-  /** Those that there is still room for; the others are refused. */
+  /** The filters within the limit; the others are refused. */
   #withinLimit<Wanted extends Granted & { readonly spelled: string }>(
     { session, relayed }: Connection,
     wanted: readonly Wanted[],
@@ -269,7 +265,7 @@ export class SubscribeDoor {
     })
   }
 
-  /** Whether a connection that has so many subscriptions may have one more. */
+  /** Whether a connection with this number of subscriptions may have one more. */
   #hasRoom(subscriptions: number): boolean {
     const { limits } = this.#parts.things
     if (subscriptions < limits.options.subscriptionsPerConnection) return true
@@ -278,12 +274,12 @@ export class SubscribeDoor {
   }
 }
 
-/** Whether a filter is not the broker's affair. */
+/** Whether Thingwire answers a filter without the broker. */
 function isOurs({ isHosts, relayed }: Connection, filter: string): boolean {
   return !(isHosts || relayed) || isThingwireTopic(filter)
 }
 
-/** A code in it is a secret. A wrong one counts as a failed credential. */
+/** An activation code is a secret, so such a filter is not reported; a wrong code counts as a failed credential. */
 function isOfActivation(filter: string): boolean {
   return filter.startsWith('v2/activations/')
 }

@@ -7,51 +7,51 @@ import { type AskedFilter, publishFlags, types } from '../packets/packet.ts'
 export interface BrokerLinkHandlers {
   /** The broker can take more. */
   onRoom(): void
-  /** The broker has closed the connection. @param error undefined: `client.close()` was called */
+  /** The broker has closed the connection. @param error null: `client.close()` was called */
   onClosedByBroker(error: Error | null): void
-  /** Of a client that is ours: whole packets that it is sent in its turn. */
+  /** Complete packets for a relayed client. */
   onMessages(packets: Buffer): void
-  /** Likewise: what comes from here on may not overtake an answer. */
+  /** Later packets for a relayed client must wait for an answer. */
   onHold(): void
   /** That answer is sent. */
   onRelease(): void
-  /** Whether a message that the broker knows nothing of was sent under this packet id, and is not acknowledged. */
+  /** Whether a message of Thingwire, not of the broker, has this packet id and is unacknowledged. */
   isUnacked(messageId: number): boolean
 }
 
 const nothing = Buffer.alloc(0)
 
 /**
- * A connection as the host's broker has it. The broker gets what is its affair, as bytes, and sees a client like any other. Of
- * all others it gets a PINGREQ now and then.
+ * The link between a connection and the host's broker, which sees a normal client. The broker gets only the packets that it has to
+ * handle, and PINGREQs in place of the others.
  */
 export class BrokerLink implements BrokerSideHandlers {
-  /** The broker's own object for the connection, which hooks and events of the host are given. */
+  /** The broker's object for the connection, which hooks and events of the host get. */
   readonly client: Client
   readonly #socket: Duplex
   readonly #side: BrokerSide
   readonly #handlers: BrokerLinkHandlers
-  /** Whether the client is none of the host's: it is answered without the broker. */
+  /** Whether the client is Thingwire's, which answers it without the broker. */
   #isOurs = false
-  /** Whether it is ours, and the broker has messages for it. */
+  /** Whether the client is Thingwire's, and the broker has messages for it. */
   #isRelayed = false
   #isFinishing = false
   #newestId = 0
-  /** PINGREQs that were not the client's, and are not answered. */
+  /** Unanswered PINGREQs that were not the client's. */
   #pings = 0
   #pingedAt = performance.now()
-  /** Of what the broker has written, a packet that has not come to its end. */
+  /** Incomplete packet from the broker. */
   #unfinished: Buffer = nothing
   /** Called with the next SUBACK or UNSUBACK. */
   #onAnswered: ((packet: Buffer) => void) | undefined
-  /** Of a client that is not relayed, what may not overtake the answer to a SUBSCRIBE or UNSUBSCRIBE. */
+  /** Packets for a client that is not relayed; they must not overtake the answer to a SUBSCRIBE or UNSUBSCRIBE. */
   #held: Buffer[] | undefined
-  /** Packet ids of messages of the broker that are not acknowledged. */
+  /** Packet ids of unacknowledged messages of the broker. */
   #ids: Set<number> | undefined
-  /** By packet id: messages of the broker, whose id is that of one which it knows nothing of. */
+  /** Messages of the broker that wait until Thingwire's message with the same packet id is acknowledged. */
   #waiting: Map<number, Buffer> | undefined
 
-  /** @param accept gives the broker the stream that it takes for the socket */
+  /** @param accept passes the broker the stream that it takes for the socket */
   constructor(socket: Duplex, accept: (stream: Duplex) => Client, handlers: BrokerLinkHandlers) {
     this.#socket = socket
     this.#handlers = handlers
@@ -59,37 +59,37 @@ export class BrokerLink implements BrokerSideHandlers {
     this.client = accept(this.#side)
   }
 
-  /** Packet id of the newest message of the broker to a client of ours; 0: there was none. */
+  /** Packet id of the broker's newest message to a relayed client; 0: there was none. */
   get newestId(): number {
     return this.#newestId
   }
 
-  /** Whether the broker keeps up with what it is sent. */
+  /** Whether the broker keeps up with the packets that it gets. */
   get hasRoom(): boolean {
     return this.#side.hasRoom
   }
 
-  /** Bytes that the broker has for the client, and the socket does not take. */
+  /** Bytes from the broker that the socket does not take yet. */
   get waitingBytes(): number {
     return this.#side.writableLength
   }
 
   /**
-   * From here on it is of no importance what becomes of the connection at the broker, unless that is asked to close it.
+   * The client is Thingwire's. Unless it is relayed, a failure of the connection at the broker is ignored.
    *
-   * @param isRelayed it is of importance: the broker has messages for it
+   * @param isRelayed the broker has messages for the client
    */
   becomeOurs(isRelayed = false): void {
     this.#isOurs = true
     this.#isRelayed = isRelayed
   }
 
-  /** @param bytes whole packets, unless nothing else is sent any more */
+  /** @param bytes complete packets, or all bytes of a released connection */
   send(bytes: Uint8Array): void {
     if (bytes.length > 0 && !this.#side.destroyed && !this.#isFinishing) this.#side.push(bytes)
   }
 
-  /** The client has sent all that it will. @returns whether the broker has still to read it, and closes the connection then */
+  /** The client's stream has ended. @returns whether the broker still reads, and then closes the connection */
   end(): boolean {
     if ((this.#isOurs && !this.#isRelayed) || this.#side.destroyed) return false
     if (!this.#isFinishing) this.#side.push(null)
@@ -97,7 +97,7 @@ export class BrokerLink implements BrokerSideHandlers {
     return true
   }
 
-  /** The client is gone. Resolves when the broker has dealt with all that it has sent. */
+  /** The connection is closed. Resolves when the broker has handled all packets of the client. */
   async finish(): Promise<void> {
     const side = this.#side
     if (!side.readableEnded && !this.#isFinishing) side.push(null)
@@ -105,18 +105,17 @@ export class BrokerLink implements BrokerSideHandlers {
     if (!side.closed) await new Promise(resolve => side.once('close', resolve))
   }
 
-  /** The connection is gone. */
   close(error: Error | null): void {
     const destroy = () => void this.#side.destroy(error ?? undefined)
-    // A client that has gone is registered all the same when the persistence has answered, and would never be taken out again.
+    // Aedes registers a client once its persistence has answered, even if it is closed by then, and would never remove it.
     if (this.#isOurs && this.client.connecting) this.client.once('connected', destroy)
     else destroy()
   }
 
   /**
-   * To be called often while the client is there: the broker does not see all that it sends.
+   * Call it often while the client is connected: the broker does not see all of its packets.
    *
-   * @param interval at most so long the broker may hear nothing, milliseconds
+   * @param interval longest time without a packet to the broker, milliseconds
    */
   keepAlive(now: number, interval: number): void {
     if (now - this.#pingedAt < interval || !this.client.connected || this.#side.readableLength > 0) return
@@ -126,11 +125,11 @@ export class BrokerLink implements BrokerSideHandlers {
   }
 
   /**
-   * Subscribes a client of the host's to one filter after the other: of several at once, a broker that keeps its sessions in Redis may
-   * answer none. What the broker has for the client waits from here on until `release`.
+   * Subscribes a host's client to one filter after the other: asked for several, a broker that keeps its sessions in Redis may not
+   * answer. Later packets of the broker wait for `release`.
    *
    * @param filters one or more
-   * @returns the granted QoS, or 128, of each
+   * @returns the granted QoS of each filter, or 128
    */
   async subscribe(messageId: number, filters: readonly AskedFilter[]): Promise<readonly number[]> {
     this.#hold()
@@ -148,7 +147,7 @@ export class BrokerLink implements BrokerSideHandlers {
     await this.#ask(encodeUnsubscribe(messageId, filters))
   }
 
-  /** Resolves with the SUBACK or UNSUBACK; never if the connection is closed before. */
+  /** Resolves with the SUBACK or UNSUBACK; never if the connection closes before. */
   #ask(packet: Buffer): Promise<Buffer> {
     return new Promise(resolve => {
       this.#onAnswered = resolve
@@ -161,7 +160,7 @@ export class BrokerLink implements BrokerSideHandlers {
     else this.#held ??= []
   }
 
-  /** What has waited for an answer goes to the client. */
+  /** Sends the packets that have waited for an answer. */
   release(): void {
     if (this.#isRelayed) this.#handlers.onRelease()
     const held = this.#held ?? []
@@ -169,17 +168,17 @@ export class BrokerLink implements BrokerSideHandlers {
     if (held.length > 0) this.#socket.write(Buffer.concat(held))
   }
 
-  /** Whether a message of the broker has this packet id, and is not acknowledged. */
+  /** Whether an unacknowledged message of the broker has this packet id. */
   uses(messageId: number): boolean {
     return this.#ids?.has(messageId) === true
   }
 
-  /** The client has acknowledged a message of the broker for good. */
+  /** The client has sent PUBACK or PUBCOMP for a message of the broker. */
   acked(messageId: number): void {
     this.#ids?.delete(messageId)
   }
 
-  /** The client has acknowledged a message that is not the broker's. @returns the one of the broker that has waited for its id */
+  /** The client has acknowledged a message of Thingwire. @returns the broker's message that has waited for its packet id */
   takeWaiting(messageId: number): Buffer | undefined {
     const packet = this.#waiting?.get(messageId)
     if (packet) {
@@ -196,7 +195,7 @@ export class BrokerLink implements BrokerSideHandlers {
   onAnswer(bytes: Buffer): Buffer | undefined {
     const whole = this.#unfinished.length === 0 ? bytes : Buffer.concat([this.#unfinished, bytes])
     const { packets, rest } = splitPackets(whole)
-    // An empty piece would keep all that it was cut from.
+    // An empty slice would keep the whole buffer in memory.
     this.#unfinished = rest.length === 0 ? nothing : rest
     const passed = packets.filter(packet => this.#passes(packet))
     if (passed.length === 0) return undefined
@@ -209,7 +208,7 @@ export class BrokerLink implements BrokerSideHandlers {
   }
 
   onClosed(error: Error | null): void {
-    // Its persistence may fail it, which is nothing to a client that is not the host's.
+    // A failure of the broker's persistence does not concern a client of Thingwire.
     if (!error || !this.#isOurs || this.#isRelayed) this.#handlers.onClosedByBroker(error)
   }
 
@@ -232,7 +231,7 @@ export class BrokerLink implements BrokerSideHandlers {
     }
   }
 
-  /** @returns whether it was asked for here, and not by the client itself after the door was detached */
+  /** @returns whether `#ask` waits for it; after `detach` the client itself does */
   #takeAnswer(packet: Buffer): boolean {
     const onAnswered = this.#onAnswered
     this.#onAnswered = undefined
@@ -252,7 +251,7 @@ export class BrokerLink implements BrokerSideHandlers {
     return true
   }
 
-  /** A broker counts its ids up, whatever is in use, and what waited for one would come behind what is newer. */
+  /** The broker counts its ids up without looking at ids in use. A message that waited for its id would come after newer ones. */
   #mayRelay(messageId: number, packet: Buffer): boolean {
     const isNew =
       typeOf(packet[0] ?? 0) === types.publish && ((packet[0] ?? 0) & publishFlags.duplicate) === 0
@@ -273,7 +272,7 @@ export class BrokerLink implements BrokerSideHandlers {
   }
 }
 
-/** The whole packets that bytes begin with, each as it is on the wire, and what is left of the bytes. @throws MalformedPacket */
+/** The complete packets at the begin of the bytes, and the remaining bytes. @throws MalformedPacket */
 export function splitPackets(bytes: Buffer): { readonly packets: readonly Buffer[]; readonly rest: Buffer } {
   const packets: Buffer[] = []
   let place = 0
@@ -286,7 +285,7 @@ export function splitPackets(bytes: Buffer): { readonly packets: readonly Buffer
   }
 }
 
-/** The packet id of a whole packet; 0: it has none. */
+/** The packet id of a complete packet; 0: it has none. */
 export function messageIdOf(packet: Buffer): number {
   const header = headerAt(packet, 0)
   if (!header || header.length < 2) return 0
@@ -295,27 +294,27 @@ export function messageIdOf(packet: Buffer): number {
   return qosOf(firstByte) === 0 ? 0 : packet.readUInt16BE(start + 2 + packet.readUInt16BE(start))
 }
 
-/** Members of a socket, of TCP or of TLS, that say who is at its other end and how. */
+/** Members of a TCP or TLS socket that describe the peer and the connection. */
 const socketMembers =
   'remoteAddress remotePort remoteFamily localAddress localPort localFamily bytesRead bytesWritten ' +
   'encrypted authorized authorizationError servername alpnProtocol ' +
   'address getPeerCertificate getPeerX509Certificate getCertificate getProtocol getCipher'
 
-/** Bytes that the broker may leave unread before the client is not read any more. */
+/** Bytes that the broker may leave unread before the server stops reading the client. */
 const mostUnread = 16 * 1024
 
 interface BrokerSideHandlers {
-  /** The broker has read what it was given, and can take more. */
+  /** The broker can take more. */
   onRoom(): void
-  /** What the broker has for the client. @returns what is to be sent of it now */
+  /** Bytes of the broker for the client. @returns the bytes to send now */
   onAnswer(bytes: Buffer): Buffer | undefined
-  /** The broker has closed the connection. @param error undefined: it was asked to */
+  /** The broker has closed the stream. @param error null: it was asked to */
   onClosed(error: Error | null): void
 }
 
 /**
- * What a broker takes for the socket of a client. What is pushed here it reads, and what it writes goes to the client as far as
- * its handlers let it. The hooks of a host read of it what they would read of the socket.
+ * The stream that a broker takes for the socket of a client. The broker reads what is pushed here; the handlers decide which of its
+ * bytes go to the client. A host's hooks find the address and TLS members of the socket here.
  */
 class BrokerSide extends Duplex {
   readonly #socket: Duplex
@@ -327,7 +326,6 @@ class BrokerSide extends Duplex {
     this.#handlers = handlers
   }
 
-  /** Whether the broker reads what it is given. */
   get hasRoom(): boolean {
     return this.readableLength < this.readableHighWaterMark
   }
@@ -346,7 +344,7 @@ class BrokerSide extends Duplex {
 
   #answer(bytes: Buffer, callback: () => void): void {
     const answer = this.#handlers.onAnswer(bytes)
-    // A broker waits for a client that does not read, and gives it up.
+    // The broker waits for a client that does not read, and closes it in the end.
     if (!answer || this.#socket.destroyed || this.#socket.write(answer)) callback()
     else this.#socket.once('drain', callback)
   }

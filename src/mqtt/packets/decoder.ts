@@ -22,18 +22,18 @@ import {
   type Unsubscribe,
 } from './packet.ts'
 
-/** Who is given the packets of a connection. */
+/** Takes the packets of a connection. */
 export interface PacketSink {
-  /** Whether the next packet may be begun. */
+  /** Whether the decoder may go on with the next packet. */
   mayTake(): boolean
   take(packet: Packet): void
 }
 
-/** What there is of a packet that has not come to its end. */
+/** The bytes so far of a packet that is still arriving. */
 interface Unfinished {
   readonly pieces: Buffer[]
   bytes: number
-  /** Of the whole packet; 0: not known yet. */
+  /** Bytes of the whole packet; 0: not known yet. */
   readonly size: number
 }
 
@@ -48,43 +48,43 @@ const acks: ReadonlyMap<number, Ack['cmd']> = new Map([
 ])
 
 /**
- * Makes packets of the bytes of one connection. It trusts no length and refuses whatever breaks MQTT, as soon as it is there: the
+ * Decodes the packets of one connection. It trusts no length, and refuses a violation of MQTT as soon as the bytes are there: the
  * first byte, then the length, then the content.
  */
 export class Decoder {
   readonly #longest: number
   #isFirst = true
-  /** What the connection speaks is MQTT 3.1. */
+  /** The connection uses MQTT 3.1. */
   #isOld = false
-  /** Where the packet is that is being handed on. */
+  /** The bytes from `#start` to `#end` are the packet that the sink is taking. */
   #current: Buffer = nothing
   #start = 0
   #end = 0
   #unfinished: Unfinished | undefined
-  /** Of the latest PUBLISH. What a device sends is on one topic, of which nothing has to be checked again. */
+  /** Topic of the latest PUBLISH. Most devices publish on one topic, which then needs no second check. */
   #topic = ''
   #topicBytes: Buffer = nothing
 
-  /** @param longest that a packet may announce, bytes */
+  /** @param longest largest length that a packet may announce, bytes */
   constructor(longest: number) {
     this.#longest = longest
   }
 
-  /** Bytes that were received of a packet that is begun; undefined if none is. */
+  /** Bytes received of the packet that is still arriving; undefined: there is none. */
   get unfinishedBytes(): number | undefined {
     return this.#unfinished?.bytes
   }
 
-  /** The packet that is being handed on, as it came; of MQTT 3.1, with flags as 3.1.1 has them: Aedes knows no others. */
+  /** The bytes of the packet that the sink is taking. Flags of MQTT 3.1 are changed to those of 3.1.1, since Aedes knows no others. */
   get raw(): Buffer {
     return this.#current.subarray(this.#start, this.#end)
   }
 
   /**
-   * Hands on the packets that are whole, and keeps the bytes of one that is not. Nothing is copied but these.
+   * Passes complete packets to the sink, and keeps the bytes of an incomplete one. Only an incomplete packet is copied.
    *
-   * @returns what is left of the bytes, from a packet on that may not be begun
-   * @throws MalformedPacket nothing may be read of the connection any more
+   * @returns the bytes from the first packet that the sink does not take
+   * @throws MalformedPacket if the connection must not be read any further
    */
   read(received: Buffer, sink: PacketSink): Buffer {
     const bytes = this.#withUnfinished(received)
@@ -108,14 +108,14 @@ export class Decoder {
     return place === 0 ? bytes : bytes.subarray(place)
   }
 
-  /** Gives up what is kept of an unfinished packet. */
+  /** Removes and returns the bytes of the packet that is still arriving. */
   takeUnfinished(): Buffer {
     const bytes = Buffer.concat(this.#unfinished?.pieces ?? [])
     this.#unfinished = undefined
     return bytes
   }
 
-  /** @returns undefined: the packet is not whole yet */
+  /** @returns undefined: the packet is still incomplete */
   #withUnfinished(received: Buffer): Buffer | undefined {
     const unfinished = this.#unfinished
     if (!unfinished) return received
@@ -174,7 +174,7 @@ export class Decoder {
     return publishOf(firstByte, topic, messageId, fields.rest())
   }
 
-  /** On the same topic as the one before; undefined: it is not, or something else is wrong with it. */
+  /** Decodes a PUBLISH on the topic of the previous one; undefined: the topic differs, or `#publish` has to refuse the packet. */
   #publishAgain(firstByte: number, bytes: Buffer, start: number, end: number): Publish | undefined {
     const { length } = this.#topicBytes
     const topicEnd = start + 2 + length
@@ -186,7 +186,7 @@ export class Decoder {
     return publishOf(firstByte, this.#topic, messageId, bytes.subarray(payloadStart, end))
   }
 
-  /** Byte by byte: of so few, a call of `compare` takes longer. */
+  /** For so few bytes a call of `Buffer.compare` takes longer than this loop. */
   #isTopicAt(bytes: Buffer, start: number): boolean {
     const topic = this.#topicBytes
     for (let place = 0; place < topic.length; place++) {
@@ -223,13 +223,13 @@ function decodeSubscribe(fields: Fields): Subscribe {
 function decodeUnsubscribe(fields: Fields): Unsubscribe {
   const messageId = fields.packetId()
   const unsubscriptions: string[] = []
-  // At least one (MQTT-3.10.3-2): past the end there is none.
+  // At least one (MQTT-3.10.3-2): `topic()` throws if there is none.
   do unsubscriptions.push(fields.topic())
   while (!fields.isAtEnd)
   return { cmd: 'unsubscribe', messageId, unsubscriptions }
 }
 
-/** Names of the protocol with the levels that go with them: MQTT 3.1 and 3.1.1. */
+/** Protocol level by protocol name: MQTT 3.1 and 3.1.1. */
 const levels: ReadonlyMap<string, Connect['protocolVersion']> = new Map([
   ['MQIsdp', 3],
   ['MQTT', 4],
@@ -247,10 +247,9 @@ const flagBits = {
 }
 
 /**
- * Of MQTT 3.1, flags are set back in the packet that 3.1.1 forbids and 3.1 does not use: who is given the packet reads it as 3.1.1.
+ * In a packet of MQTT 3.1, clears the flags that 3.1 ignores and 3.1.1 forbids: Aedes parses the packet as 3.1.1.
  *
- * @throws MalformedPacket with CONNACK 1 as its answer for a protocol that is not served, by its level or its name
- * (MQTT-3.1.2-1, -2; contract §7.1)
+ * @throws MalformedPacket with return code 1 if the protocol level or name is not served (MQTT-3.1.2-1, -2; contract §7.1)
  */
 function decodeConnect(fields: Fields): Connect {
   const protocolVersion = protocolOf(fields)
@@ -266,7 +265,7 @@ function decodeConnect(fields: Fields): Connect {
     fields.text()
     fields.binary()
   }
-  // In 3.1 the length counts more than the flags of a username or password that is missing (3.1, section 3.1).
+  // In 3.1 a username or password may be missing although its flag is set; the length decides (3.1, section 3.1).
   if (isOld && fields.isAtEnd) flags &= ~(flagBits.username | flagBits.password)
   if (flags & flagBits.username) fields.text()
   if (isOld && fields.isAtEnd) flags &= ~flagBits.password
@@ -278,14 +277,14 @@ function decodeConnect(fields: Fields): Connect {
 
 function protocolOf(fields: Fields): Connect['protocolVersion'] {
   const level = levels.get(fields.text())
-  // Nothing behind the level is looked at: in another protocol it may mean anything.
+  // In another protocol the bytes after the level may mean anything.
   if (fields.byte() !== level) {
     throw new MalformedPacket('the protocol is neither MQTT 3.1 nor 3.1.1', unacceptableLevel)
   }
   return level
 }
 
-/** Flags of MQTT 3.1: the lowest has no meaning there, nor have those of a will without a will. */
+/** In MQTT 3.1 the lowest flag has no meaning, nor have the will flags without a will. */
 function withoutUnused(flags: number): number {
   const used = flags & ~flagBits.reserved
   return flags & flagBits.will ? used : used & ~(flagBits.willQos | flagBits.willRetain)

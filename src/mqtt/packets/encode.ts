@@ -7,7 +7,7 @@ interface OutgoingPublish {
   readonly isRetained: boolean
   /** QoS 1 with this packet id, 1..65535; undefined: QoS 0. */
   readonly messageId: number | undefined
-  /** Whether it was sent before under this packet id (MQTT-3.3.1-1). */
+  /** DUP: the message was sent before under this packet id (MQTT-3.3.1-1). */
   readonly isDuplicate: boolean
 }
 
@@ -19,7 +19,7 @@ export const pingreq: Uint8Array = Uint8Array.of(types.pingreq << 4, 0)
 export const pingresp: Uint8Array = Uint8Array.of(types.pingresp << 4, 0)
 export const disconnect: Uint8Array = Uint8Array.of(types.disconnect << 4, 0)
 
-/** The packet as it goes on the wire. In one piece: it is made for every subscriber of every message. */
+/** One buffer per packet, since every message is encoded for every subscriber. */
 export function encodePublish(publish: OutgoingPublish): Buffer {
   const { topic, payload, isRetained, messageId, isDuplicate } = publish
   const topicLength = Buffer.byteLength(topic)
@@ -48,7 +48,7 @@ export function encodeAck(type: number, messageId: number): Buffer {
   return Buffer.of(type << 4, 2, messageId >> 8, messageId & 0xff)
 }
 
-/** @param codes granted QoS, or 128, of every filter (MQTT-3.8.4-5) */
+/** @param codes the granted QoS of each filter, or 128 (MQTT-3.8.4-5) */
 export function encodeSuback(messageId: number, codes: readonly number[]): Buffer {
   const packet = packetOf(types.suback << 4, 2 + codes.length)
   packet.set(codes, packet.writeUInt16BE(messageId, packet.length - codes.length - 2))
@@ -65,7 +65,7 @@ export function encodeUnsubscribe(messageId: number, filters: readonly string[])
   return encodeFilters((types.unsubscribe << 4) | reserved, messageId, filters)
 }
 
-/** @param levels the QoS that follows each filter; absent: none does */
+/** @param levels the QoS that follows each filter, in SUBSCRIBE only */
 function encodeFilters(
   firstByte: number,
   messageId: number,
@@ -84,7 +84,7 @@ function encodeFilters(
   return packet
 }
 
-/** A packet with its fixed header, and room for its content. The length is in groups of seven bits, least first (MQTT-2.2.3). */
+/** A packet with its fixed header and space for `length` bytes of content. The length has groups of seven bits, least first (MQTT-2.2.3). */
 function packetOf(firstByte: number, length: number): Buffer {
   const packet = Buffer.allocUnsafe(1 + bytesOfLength(length) + length)
   packet[0] = firstByte

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { MalformedPacket } from './packet.ts'
 
-/** Reads what follows the fixed header of a packet, field by field. Every method throws MalformedPacket past the end. */
+/** Reads the content after the fixed header of a packet, field by field. Every method throws MalformedPacket past the end. */
 export class Fields {
   readonly #bytes: Buffer
   #place = 0
@@ -18,12 +18,12 @@ export class Fields {
     return this.#bytes[this.#advance(1)] ?? 0
   }
 
-  /** Two bytes, the higher one first. */
+  /** Two bytes, big-endian. */
   number(): number {
     return this.#bytes.readUInt16BE(this.#advance(2))
   }
 
-  /** Bytes with their length in front. */
+  /** Length-prefixed bytes. */
   binary(): Buffer {
     const start = this.#advance(this.number())
     return this.#bytes.subarray(start, this.#place)
@@ -41,7 +41,6 @@ export class Fields {
     return bytes
   }
 
-  /** An identifier, of which none is 0. */
   packetId(): number {
     const messageId = this.number()
     if (messageId === 0) throw new MalformedPacket('the packet identifier is 0 (MQTT-2.3.1-1)')
@@ -55,7 +54,6 @@ export class Fields {
     return bytes.toString()
   }
 
-  /** What is left. */
   rest(): Buffer {
     return this.#bytes.subarray(this.#place)
   }

@@ -3,16 +3,13 @@ import { MalformedPacket, publishFlags, types } from './packet.ts'
 /** The fixed header of a packet (MQTT-2.2). */
 export interface Header {
   readonly firstByte: number
-  /** Where the content begins, in the bytes that the header is in. */
+  /** Index of the first byte of the content. */
   readonly start: number
-  /** Of the content, as announced. */
+  /** Announced length of the content, bytes. */
   readonly length: number
 }
 
-/**
- * By packet type, of what a client may send but PUBLISH: the flags in the first byte (table 2.2), and the length of those that are
- * all alike.
- */
+/** Flags (table 2.2) and, if fixed, length of each packet type that a client may send, except PUBLISH. */
 const fixed = new Map<number, { readonly flags: number; readonly length?: number }>([
   [types.connect, { flags: 0 }],
   [types.puback, { flags: 0, length: 2 }],
@@ -25,14 +22,14 @@ const fixed = new Map<number, { readonly flags: number; readonly length?: number
   [types.disconnect, { flags: 0, length: 0 }],
 ])
 
-/** Bits before the last of the four bytes of a length (MQTT-2.2.3). */
+/** Shift of the fourth and last byte of a length (MQTT-2.2.3). */
 const lastShift = 21
 
 /**
- * The header of the packet that begins at a place; undefined: not all of it is there. A length may be spelled in as many of four
- * bytes as the sender likes.
+ * The header of the packet that begins at a place; undefined: it is incomplete. A sender may encode a length in more bytes than it
+ * needs, up to four.
  *
- * @throws MalformedPacket if its length has more
+ * @throws MalformedPacket if the length has more than four bytes
  */
 export function headerAt(bytes: Buffer, place: number): Header | undefined {
   const firstByte = bytes[place]
@@ -48,10 +45,7 @@ export function headerAt(bytes: Buffer, place: number): Header | undefined {
   }
 }
 
-/**
- * @param isFirst whether no packet came before on the connection
- * @throws MalformedPacket
- */
+/** @param isFirst whether no packet came before on the connection @throws MalformedPacket */
 export function assertFirstByte(firstByte: number, isFirst: boolean): void {
   const type = typeOf(firstByte)
   if ((type === types.connect) !== isFirst) {
@@ -70,8 +64,8 @@ export function assertFirstByte(firstByte: number, isFirst: boolean): void {
 }
 
 /**
- * The first byte of a packet of MQTT 3.1 as 3.1.1 has it. In 3.1, DUP says that SUBSCRIBE, UNSUBSCRIBE or PUBREL is sent again, and
- * other flags than those of PUBLISH are not used (3.1, section 2.1).
+ * Changes the first byte of a packet of MQTT 3.1 to that of 3.1.1. In 3.1, DUP marks a repeated SUBSCRIBE, UNSUBSCRIBE or PUBREL;
+ * only PUBLISH uses the other flags (3.1, section 2.1).
  */
 export function withoutUnusedFlags(firstByte: number): number {
   const type = typeOf(firstByte)
@@ -80,7 +74,7 @@ export function withoutUnusedFlags(firstByte: number): number {
   return flags === undefined ? firstByte : (type << 4) | flags
 }
 
-/** @param longest that is taken, bytes. @throws MalformedPacket */
+/** @param longest largest accepted length, bytes. @throws MalformedPacket */
 export function assertLength({ firstByte, length }: Header, longest: number): void {
   if (length > longest) {
     throw new MalformedPacket(`a packet of ${length} bytes is over maxPacketSize, ${longest}`)
@@ -94,7 +88,7 @@ export function typeOf(firstByte: number): number {
   return firstByte >> 4
 }
 
-/** QoS of a PUBLISH; 3 is none. */
+/** QoS of a PUBLISH; 3 is invalid. */
 export function qosOf(firstByte: number): number {
   return (firstByte >> 1) & 3
 }

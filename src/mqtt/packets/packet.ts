@@ -1,5 +1,3 @@
-/** The packets of MQTT 3.1 and 3.1.1 that a client sends, as `decoder.ts` gives them. */
-
 /** Packet types (MQTT-2.2.1, table 2.1). */
 export const types = {
   connect: 1,
@@ -23,7 +21,7 @@ export const publishFlags = { retain: 0x01, duplicate: 0x08 } as const
 
 export type QoS = 0 | 1 | 2
 
-/** What else it says is read of the packet that the broker makes of it. */
+/** Only these fields: the door takes all others from the packet that Aedes parses. */
 export interface Connect {
   readonly cmd: 'connect'
   /** Protocol level: 3 is MQTT 3.1, 4 is 3.1.1. */
@@ -36,7 +34,7 @@ export interface Publish {
   readonly cmd: 'publish'
   /** Never empty, without wildcards. */
   readonly topic: string
-  /** Lies in what was received. */
+  /** A view into the received bytes. */
   readonly payload: Buffer
   readonly qos: QoS
   readonly dup: boolean
@@ -76,9 +74,9 @@ export interface Signal {
 
 export type Packet = Connect | Publish | Ack | Subscribe | Unsubscribe | Signal
 
-/** A packet that breaks the protocol of its connection: it ends the connection (MQTT-4.8.0-1). */
+/** A protocol violation, which ends the connection (MQTT-4.8.0-1). */
 export class MalformedPacket extends Error {
-  /** CONNACK to be sent before, if any. */
+  /** Return code of a CONNACK to send before the connection is closed, if any. */
   readonly returnCode: number | undefined
 
   constructor(message: string, returnCode?: number) {

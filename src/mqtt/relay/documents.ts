@@ -2,13 +2,13 @@ import { hash } from 'node:crypto'
 import type { AedesPublishPacket } from 'aedes'
 import type { QoS } from '../packets/packet.ts'
 
-/** `mqtt-sessions/<client id>`: the session of a client that may come back (../sessions/session-documents.ts). */
+/** `mqtt-sessions/<client id>`: a persistent session (../sessions/session-documents.ts). */
 export const sessionPrefix = 'mqtt-sessions/'
 
-// A client id may hold any character, and one may begin like another.
+// A client id may contain `/`, and one client id may be a prefix of another.
 export const sessionName = (clientId: string) => `${sessionPrefix}${encodeURIComponent(clientId)}`
 
-/** `topic-sessions/<client id>`: to what the session of a client that may come back is subscribed beside things. */
+/** `topic-sessions/<client id>`: the subscriptions of a persistent session to other topics. */
 export type TopicSessionDocument = {
   readonly subscriptions: readonly TopicSubscription[]
 }
@@ -22,7 +22,7 @@ export const topicSessionName = (clientId: string) => `${topicSessionPrefix}${en
 export const clientIdOf = (topicSession: string) =>
   decodeURIComponent(topicSession.slice(topicSessionPrefix.length))
 
-/** `topic-message/<place>`: a message, once for all sessions that are owed it. A sweep removes it when none is. */
+/** `topic-message/<place>`: one message, shared by all sessions that are owed it. A sweep removes it when no session is. */
 export type MessageDocument = {
   readonly topic: string
   /** base64 */
@@ -31,19 +31,19 @@ export type MessageDocument = {
 
 export const topicMessagePrefix = 'topic-message/'
 
-/** `topic-queue/<client id>/<place>`: the session of this client is owed the message. */
+/** `topic-queue/<client id>/<place>`: the message is owed to the session of this client. */
 export type OwedDocument = {
-  /** The QoS of the PUBLISH, or less where the session asked for less. */
+  /** The QoS of the PUBLISH, or of the subscription if that is less. */
   readonly qos: QoS
-  /** Packet id under which it was sent; absent: it was not, or the process ended before that was kept. */
+  /** Packet id under which it was sent; absent: it was not sent, or the process ended before it stored the id. */
   readonly messageId?: number
-  /** The client has received it (QoS 2): PUBREL is owed, and no PUBLISH. */
+  /** The client has sent PUBREC (QoS 2), so PUBREL is owed instead of PUBLISH. */
   readonly isReceived?: boolean
 }
 
 export const topicQueuePrefix = 'topic-queue/'
 
-/** What the name of every message begins with that a principal's sessions are owed. @param scope such as `thing.<id>:` */
+/** Prefix of all messages that are owed to a principal's sessions. @param scope such as `thing.<id>:` */
 export const topicQueuesOf = (scope: string) => `${topicQueuePrefix}${encodeURIComponent(scope)}`
 
 export const topicQueueOf = (clientId: string) => `${topicQueuesOf(clientId)}/`
@@ -51,19 +51,18 @@ export const topicQueueOf = (clientId: string) => `${topicQueuesOf(clientId)}/`
 export const clientIdOfQueued = (owedName: string) =>
   decodeURIComponent(owedName.slice(topicQueuePrefix.length, owedName.lastIndexOf('/')))
 
-/** Digits of the greatest order that a number holds exactly. */
+/** Digits of the largest safe integer. */
 const orderDigits = 16
 
-/** One message among all. */
 export interface MessageId {
-  /** Greater than that of every message that the broker has published before. */
+  /** Grows with each message of the broker. */
   readonly order: number
   readonly brokerId: string
 }
 
-/** Its name in the store, with its size: bounds are kept by names alone, without a look at any content. */
+/** The name of a message in the store. It includes the size, so that bounds are enforced without reading contents. */
 export interface MessagePlace extends MessageId {
-  /** Of topic and payload. */
+  /** Bytes of topic and payload. */
   readonly bytes: number
 }
 
@@ -71,7 +70,7 @@ export function placeOf({ topic, payload, brokerId, brokerCounter }: AedesPublis
   return { order: brokerCounter, brokerId, bytes: Buffer.byteLength(topic) + Buffer.byteLength(payload) }
 }
 
-/** `<order>.<broker id>.<bytes>`; those of one broker sort in the order in which they were published. */
+/** `<order>.<broker id>.<bytes>`; the messages of one broker sort in the order of their publication. */
 export function placeText({ order, brokerId, bytes }: MessagePlace): string {
   return `${String(order).padStart(orderDigits, '0')}.${brokerId}.${bytes}`
 }
@@ -84,13 +83,13 @@ export function placeIn(name: string): MessagePlace {
 
 export const placeTextIn = (name: string) => name.slice(name.lastIndexOf('/') + 1)
 
-/** `topic-retained/<SHA-256 of the topic>`: a topic may be longer than a name should be. */
+/** `topic-retained/<SHA-256 of the topic>`: a topic may be too long for a name. */
 export type RetainedDocument = {
   readonly topic: string
   /** base64 */
   readonly payload: string
   readonly qos: QoS
-} & Partial<MessageId> // Absent: an older version has put it.
+} & Partial<MessageId> // Absent in documents of older versions.
 
 export const topicRetainedPrefix = 'topic-retained/'
 

@@ -1,8 +1,8 @@
-/** Topic filters, or topics, by the levels that they have in common: what matches is found without looking at all. */
+/** A trie of topic filters or topics by their levels: matches are found without comparing all of them. */
 export class FilterTree<Value> {
   readonly #root = new Level<Value>()
 
-  /** @param key stands for the value; what is under the filter and the same key is replaced */
+  /** @param key identifies the value: a value with the same filter and key is replaced */
   add(filter: string, value: Value, key: unknown = value): void {
     let level = this.#root
     for (const name of filter.split('/')) level = level.enter(name)
@@ -24,7 +24,7 @@ export class FilterTree<Value> {
     }
   }
 
-  /** What was added under filters that match the topic; the same value once for each filter (MQTT-4.7). */
+  /** The values of all filters that match the topic, once per filter (MQTT-4.7). */
   match(topic: string): Value[] {
     const found: Value[] = []
     collect(this.#root, topic.split('/'), 0, found)
@@ -32,15 +32,14 @@ export class FilterTree<Value> {
   }
 
   /**
-   * What was added under topics that one of the filters of another tree matches, each once, in small pieces, many of them empty: the
-   * tree may be changed between two. What is added meanwhile may be left out.
+   * The values of topics that a filter of another tree matches, each once, in small pieces, many of them empty. The tree may change
+   * between two pieces; values that are added meanwhile may be missing.
    */
   matchedBy(filters: FilterTree<unknown>): Generator<Iterable<Value>> {
     return walk(this.#root, [filters.#root], false, true)
   }
 }
 
-/** Most levels are the last ones of a topic, with one value. */
 class Level<Value> {
   /** By key. */
   values: Map<unknown, Value> | undefined
@@ -65,7 +64,7 @@ class Level<Value> {
 function collect<Value>(level: Level<Value>, names: readonly string[], place: number, found: Value[]): void {
   const name = names[place]
   const mayBeWild = place > 0 || !name?.startsWith('$')
-  // The level above is matched, too (MQTT-4.7.1-2).
+  // `a/#` also matches `a` (MQTT-4.7.1-2).
   if (mayBeWild) found.push(...(level.below?.get('#')?.values?.values() ?? []))
   if (name === undefined) {
     found.push(...(level.values?.values() ?? []))
@@ -78,8 +77,8 @@ function collect<Value>(level: Level<Value>, names: readonly string[], place: nu
 }
 
 /**
- * @param asked where the filters stand that match all levels above
- * @param isAll whether one of these matches whatever is below
+ * @param asked levels of the filters that match all levels above
+ * @param isAll whether a `#` above matches everything below
  */
 function* walk<Value>(
   level: Level<Value>,
@@ -93,13 +92,13 @@ function* walk<Value>(
   if (!level.below) return
   const wild = asked.flatMap(each => each.below?.get('+') ?? [])
   const named = asked.reduce((sum, each) => sum + (each.below?.size ?? 0), 0)
-  // Whichever are fewer.
+  // Iterate over the smaller set.
   const isByTopics = isRest || wild.length > 0 || named > level.below.size
   const ofFilters = () => new Set(asked.flatMap(each => [...(each.below?.keys() ?? [])]))
   for (const name of isByTopics ? level.below.keys() : ofFilters()) {
     const next = level.below.get(name)
     if (!next) continue
-    // A wildcard in the first level (MQTT-4.7.2-1).
+    // A wildcard in the first level does not match `$` (MQTT-4.7.2-1).
     const mayBeWild = !(isRoot && name.startsWith('$'))
     const isAllBelow = isRest && mayBeWild
     const same = isAllBelow ? [] : asked.flatMap(each => each.below?.get(name) ?? [])

@@ -4,23 +4,22 @@ import { rest } from '../../core/async/retry-until.ts'
 import type { Nodes } from '../../core/nodes.ts'
 import { FilterTree } from './filter-tree.ts'
 
-/** How long the other nodes may take to say that they have caught up, milliseconds: one that is dead never does. */
+/** Longest wait for other nodes to catch up, milliseconds: a dead node never answers. */
 const longestWait = 2_000
 
 interface MessageBusParts {
   readonly nodes: Nodes
-  /** Another node has published; nobody here has the message yet. */
+  /** Called with a message of another node, before any listener. */
   readonly onLinked: (message: LinkedMessage) => void
-  /** A message, of whichever node, was handed to all who listen here. */
+  /** Called with a message of any node, after all listeners. */
   readonly onDelivered: (message: AedesPublishPacket) => void
-  /** Messages of another node were lost on their way. */
+  /** Called when messages of another node were lost. */
   readonly onMissed: () => void
-  /** Resolves when this node knows what the store has now. */
+  /** Resolves when this node knows the present state of the store. */
   readonly catchUp: () => Promise<void>
   readonly onFailed: (error: unknown) => void
 }
 
-/** A message of another node. */
 type LinkedMessage = AedesPublishPacket & { readonly payload: Buffer }
 
 type Head = { readonly node: string; readonly number: number } & (
@@ -31,17 +30,17 @@ type Head = { readonly node: string; readonly number: number } & (
 type Listener = (packet: AedesPublishPacket, done: () => void) => void
 
 /**
- * Hands messages to whoever listens, on each node of the store: what Aedes takes as its `mq`, with the members of `mqemitter`. Unlike
- * that it does not wait for listeners before it takes the next message: how far a client may fall behind is its outbox's affair.
+ * The `mq` of Aedes, with the members of `mqemitter`: delivers messages to the listeners on every node. Unlike `mqemitter` it does
+ * not wait for listeners before it takes the next message, since each client's outbox bounds how far the client may fall behind.
  */
 export class MessageBus {
   readonly #parts: MessageBusParts
   readonly #listeners = new FilterTree<Listener>()
-  /** Of the newest that was sent: a node that has missed one sees a hole. */
+  /** Number of the newest message sent. A node that sees a gap has missed one. */
   #number = 0
-  /** By node, of the newest that came. */
+  /** Number of the newest message received, by node. */
   readonly #numbers = new Map<string, number>()
-  /** By what was asked, what becomes of the answer of a node. */
+  /** Called with each node that answers, by the id of the question. */
   readonly #asked = new Map<string, (node: string) => void>()
   #stop = () => {}
 
@@ -72,11 +71,11 @@ export class MessageBus {
     return this
   }
 
-  /** @param done called when each of those who listen in this process has said so */
+  /** @param done called when every listener of this process has finished */
   emit(packet: AedesPublishPacket, done: () => void = () => {}): this {
     this.#deliver(packet, done)
     const { topic, qos, retain, brokerId, brokerCounter, payload } = packet
-    // What a broker says of itself is nothing to others.
+    // `$SYS` is about one broker.
     if (!this.#parts.nodes.isAlone && !topic.startsWith('$SYS/'))
       this.#send({ kind: 'message', topic, qos, retain, brokerId, brokerCounter }, Buffer.from(payload))
     return this
@@ -94,7 +93,7 @@ export class MessageBus {
     this.#parts.onDelivered(packet)
   }
 
-  /** Resolves when every node that is there knows what the store has now, or was given time enough. */
+  /** Resolves when every live node knows the present state of the store, or after `longestWait`. */
   async settle(): Promise<void> {
     const { nodes } = this.#parts
     const missing = new Set(await nodes.alive())

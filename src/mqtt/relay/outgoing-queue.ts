@@ -14,55 +14,53 @@ import {
 } from './documents.ts'
 import type { RelayedConnection } from './relayed-connection.ts'
 
-/** Messages that are read at once, as long as those before have fewer bytes: each may be as large as a packet. */
+/** Messages per read; the read ends early once it has this many bytes, since each message may be as large as a packet. */
 const readAtOnce = { messages: 100, bytes: 256 * 1024 }
 const keptAtOnce = 100
-/** Twice what a client finds that was away for long; its acks alone free the store of it while it is connected. */
+/** Twice the bound of an absent client. While a client is connected, only its acks remove messages from the store. */
 const mostUnacked = { messages: 20_000, bytes: 32 * 1024 * 1024 }
 
-/** A message with a packet id, or to be given one, or PUBREL. */
 export type OutgoingPacket = AedesPublishPacket | { readonly cmd: 'pubrel'; readonly messageId: number }
 
 interface OutgoingQueueParts {
   readonly documents: DocumentStore
   readonly clientId: string
   readonly connection: Pick<RelayedConnection, 'lock' | 'live' | 'close'>
-  /** Of the broker of this process. */
   readonly brokerId: string
-  /** Resolves when the connection before this one of the client has ended its queue. */
+  /** Resolves when the client's previous connection has ended its queue. */
   readonly before: Promise<void>
-  /** Called with what the store fails, too. */
+  /** Called with errors of the store, too. */
   readonly onFailed: (error: unknown) => void
 }
 
 /** A message that was sent. */
 interface Unacked {
-  /** Of its entry. */
+  /** Name of its `OwedDocument`. */
   readonly name: string
   owed: OwedDocument
 }
 
 /**
- * The messages that a client which may come back is owed, as its connection has them: first what the store has, then what is
- * published from then on, each once and in its order.
+ * The messages that a connection sends to a persistent session: first the stored ones, then messages as they are published, each
+ * once and in order.
  */
 export class OutgoingQueue {
   readonly #parts: OutgoingQueueParts
-  /** In whose name it is changed. */
+  /** The lock for changes of documents. */
   #lock: Lock | undefined
-  /** By packet id, those that were sent; several where Aedes has gone through all ids meanwhile. */
+  /** Sent messages by packet id; several under one id if Aedes has used all ids meanwhile. */
   readonly #unacked = new Map<number, Unacked[]>()
   #unackedBytes = 0
-  /** Nothing but what the store has is sent, at QoS 1 and 2. */
+  /** Only stored messages are sent at QoS 1 and 2. */
   isReplaying = true
   #onReplayed = () => {}
   /** Resolves when messages are sent as they are published. */
   readonly replayed = new Promise<void>(resolve => (this.#onReplayed = resolve))
-  /** By broker, the newest message that came out of the store. */
+  /** Order of the newest message read from the store, by broker. */
   readonly #newest = new Map<string, number>()
-  /** What was published during the replay, and is in the store, too. */
+  /** Messages published during the replay; they are also in the store. */
   readonly #meanwhile: MessagePlace[] = []
-  /** Name of the entry that is on its way out of the store: one at a time, since Aedes takes as many as it is given. */
+  /** Name of the stored message that is being sent: one at a time, since Aedes takes all that it is given. */
   #underWay = ''
   #onSent = () => {}
   #isEnded = false
@@ -75,7 +73,7 @@ export class OutgoingQueue {
     this.#lock = parts.connection.lock
   }
 
-  /** A message is published. @returns whether it is to be sent now; otherwise it comes, or has come, out of the store */
+  /** @returns whether to send a published message now; otherwise it comes, or has come, from the store */
   admits(packet: AedesPublishPacket): boolean {
     const place = placeOf(packet)
     if (this.#isEnded || this.#hasCome(place)) return false
@@ -83,7 +81,7 @@ export class OutgoingQueue {
     return !this.isReplaying
   }
 
-  /** What the store has. When it has come to its end, messages are to be sent as they are published. */
+  /** The stored messages. After the last one, messages are sent as they are published. */
   async *replay(): AsyncGenerator<OutgoingPacket> {
     const { documents, clientId, before } = this.#parts
     await before
@@ -133,7 +131,7 @@ export class OutgoingQueue {
       this.#note(messageId, { name, owed })
       return { cmd: 'pubrel', messageId }
     }
-    // It was dropped meanwhile, as one of too many.
+    // Dropped meanwhile, since the session was owed too much.
     if (!message) return undefined
     const { order, brokerId } = placeIn(name)
     return {
@@ -151,8 +149,8 @@ export class OutgoingQueue {
   }
 
   /**
-   * A packet is about to be sent; one that the store had, when the client takes more. At QoS 2, what a client must not get twice is
-   * durable when this resolves.
+   * Must resolve before Aedes sends a packet. It waits for room before a stored message, and makes the packet id of a QoS 2 message
+   * durable, so that the client does not get it twice.
    *
    * @throws LockLost @throws ThingwireError of the store
    */
@@ -170,7 +168,7 @@ export class OutgoingQueue {
     const owed = { qos, messageId }
     this.#note(messageId, { name, owed })
     if (qos === 2) await this.#put({ [name]: owed })
-    // Only now: what is published goes behind it.
+    // The replay may go on only now, since published messages follow it.
     if (name === this.#underWay) this.#onSent()
   }
 
@@ -185,7 +183,7 @@ export class OutgoingQueue {
     if (unacked.name === this.#underWay) this.#onSent()
   }
 
-  /** The client has it for good, or is not to have it. */
+  /** The client has acknowledged the message, or must not get it. */
   acked(messageId: number): void {
     const all = this.#unacked.get(messageId)
     const unacked = all?.shift()
@@ -193,22 +191,22 @@ export class OutgoingQueue {
     if (!unacked) return
     this.#unackedBytes -= placeIn(unacked.name).bytes
     this.#acked.add(unacked.name)
-    // What cannot be removed now, goes with the next one, or `end` removes it.
+    // If removing fails, the next ack or `end` tries again.
     this.#removing ??= this.#removeAcked()
       .catch(this.#parts.onFailed)
       .finally(() => (this.#removing = undefined))
   }
 
   /**
-   * Another connection has the client now: what is left to be done is done in its name, by `end`. But not if one of another node
-   * had it in between: that has dealt with it.
+   * The client's new connection passes its lock, under which `end` finishes. If a connection of another node had the client in
+   * between, that one has taken over the queue already.
    */
   handOver(lock: TakenLock): void {
     if (lock.before === this.#lock?.owner) this.#lock = lock
   }
 
   /**
-   * The connection is gone: under which packet ids it was sent what, is kept. Can be called more than once.
+   * The connection is closed: stores the packet ids of sent messages. May be called again.
    *
    * @throws LockLost @throws ThingwireError of the store
    */

@@ -14,43 +14,44 @@ import {
 } from './documents.ts'
 
 interface Size {
-  /** Of what a principal is owed: how often any of its sessions is owed one. */
+  /** For a principal, a message counts once per session that is owed it. */
   messages: number
+  /** For a principal, each message counts once. */
   bytes: number
 }
 
-/** What one session is owed at most, and all sessions of one principal together, each message counted once (contract §7.10). */
+/** Bounds for one session, and for all sessions of a principal together (contract §7.10). */
 const mostOfSession: Size = { messages: 10_000, bytes: 16 * 1024 * 1024 }
 const mostOfPrincipal: Size = { messages: 2_000_000, bytes: 256 * 1024 * 1024 }
-/** Of a bound that was passed, what is left when the oldest messages are dropped. */
+/** Share of an exceeded bound that remains when the oldest messages are dropped. */
 const leftShare = 0.95
-/** What is put between two sweeps: what nobody is owed any more takes no more room than that. */
+/** Messages put between two sweeps; also the bound of messages that no session is owed. */
 const sweptAfter: Size = { messages: 100_000, bytes: 64 * 1024 * 1024 }
-/** A sweep rests for this many times as long as it took. */
+/** After a sweep, the next one waits for this multiple of its duration. */
 const restPerWork = 10
-/** Milliseconds; other nodes may have left something. */
+/** Longest time between sweeps, milliseconds: other nodes may have left messages. */
 const longestRest = 3_600_000
 
 interface OwedMessagesParts {
   readonly documents: DocumentStore
-  /** Whether the client is connected here: then its outbox is the bound. */
+  /** Whether the client is connected here. Its outbox is then its bound. */
   readonly isConnected: (clientId: string) => boolean
   readonly onDropped: (messages: number) => void
   readonly onFailed: (error: unknown) => void
 }
 
 /**
- * Bounds what sessions are owed whose clients do not come back, and sweeps what no session is owed any more. Acknowledging a message
- * removes its entry alone: a count of entries would be read and written with each ack, and would be wrong after a crash.
+ * Bounds the messages that are owed to absent clients, and sweeps messages that no session is owed. An ack removes only the
+ * session's entry: a stored count of entries would be read and written with each ack, and be wrong after a crash.
  */
 export class OwedMessages {
   readonly #parts: OwedMessagesParts
-  /** By what the names begin with: no less than there is. Absent: not counted yet. */
+  /** Upper bounds by prefix of the names; absent: not counted yet. */
   readonly #sizes = new Map<string, Size>()
-  /** What is to be counted, one after the other. */
+  /** Prefixes to be counted, one after the other. */
   readonly #due = new Set<string>()
   #isCounting = false
-  /** Of the messages that are put since the last sweep. */
+  /** Messages put since the last sweep. */
   #put: Size = { messages: 0, bytes: 0 }
   #isSweepDue = false
   #isSweeping = false
@@ -66,7 +67,7 @@ export class OwedMessages {
     clearInterval(this.#sweeps)
   }
 
-  /** A message of so many bytes is about to be put for these sessions, in the same turn of the event loop. */
+  /** Call it in the turn of the event loop in which a message is put for these sessions. */
   note(clientIds: Iterable<string>, bytes: number): void {
     add(this.#put, 1, bytes)
     if (isOver(this.#put, sweptAfter)) this.sweepSoon()
@@ -80,7 +81,7 @@ export class OwedMessages {
     }
   }
 
-  /** What a session is owed is to be counted anew, once its client is away. */
+  /** Counts the session's messages again once its client is away. */
   forget(clientId: string): void {
     this.#sizes.delete(topicQueueOf(clientId))
   }
@@ -95,11 +96,11 @@ export class OwedMessages {
 
   async #countDue(): Promise<void> {
     this.#isCounting = true
-    // The message that was noted is put in this turn, and is counted behind that.
+    // The noted message is put in this turn; count after that.
     await nextTurn()
     for (const prefix of this.#due) {
       await this.#trim(prefix, mostOf(prefix)).catch(error => {
-        // It is counted again with the next message.
+        // The next message counts again.
         this.#sizes.delete(prefix)
         this.#parts.onFailed(error)
       })
@@ -108,16 +109,16 @@ export class OwedMessages {
     this.#isCounting = false
   }
 
-  /** Counts what there is, and drops the oldest of it if that is too much. @throws ThingwireError of the store */
+  /** Counts the messages, and drops the oldest ones if they are too many. @throws ThingwireError of the store */
   async #trim(prefix: string, most: Size): Promise<void> {
     const { documents, onDropped } = this.#parts
-    // What is noted from here on is added, even if it is counted as well: all is counted again before any of it is dropped.
+    // Messages noted from here on may be counted twice, which is harmless: nothing is dropped without a new count.
     const size: Size = { messages: 0, bytes: 0 }
     this.#sizes.set(prefix, size)
-    // Whatever was noted up to here can be read behind this.
+    // Waits until all messages noted so far can be read.
     await documents.getInOrder(prefix)
     const left: Size = { messages: 0, bytes: 0 }
-    /** By order, how many entries name the message, and its bytes. */
+    /** Entries of each message and its bytes, by order. */
     const found = new Map<number, Size>()
     for await (const name of listNames(documents, prefix)) {
       const { order, bytes } = placeIn(name)
@@ -138,12 +139,12 @@ export class OwedMessages {
     if (last > 0) onDropped(await this.#removeUpTo(prefix, last))
   }
 
-  /** @returns how many were removed. @throws ThingwireError of the store */
+  /** @returns the number of removed entries. @throws ThingwireError of the store */
   async #removeUpTo(prefix: string, last: number): Promise<number> {
     const { documents, isConnected } = this.#parts
     let removed = 0
     for await (const put of removals(listNames(documents, prefix), name => placeIn(name).order <= last)) {
-      // A client that comes back would find a gap in what it reads.
+      // A client that has returned would find a gap while it reads.
       if (prefix.endsWith('/') && isConnected(clientIdOfQueued(prefix))) break
       await documents.put(put, 'essential')
       removed += Object.keys(put).length
@@ -151,7 +152,7 @@ export class OwedMessages {
     return removed
   }
 
-  /** Sweeps as soon as the sweep before has been over for long enough. */
+  /** Sweeps once the rest after the previous sweep is over. */
   sweepSoon(): void {
     this.#isSweepDue = true
     if (!this.#isSweeping) void this.#sweepOn()
@@ -172,9 +173,9 @@ export class OwedMessages {
 
   async #sweep(): Promise<void> {
     const { documents, isConnected } = this.#parts
-    // Behind the puts of this node: what was put for a session while it ended is listed.
+    // Waits for the puts of this node, so that the lists have the entries of a session that ended meanwhile.
     await documents.getInOrder(topicQueuePrefix)
-    // First the messages: an entry comes with its message or not at all, so one that is listed later has its message in the list.
+    // List messages before entries: both are put together, so an entry of a message in this list is found below.
     const unowed = new Set<string>()
     for await (const name of listNames(documents, topicMessagePrefix)) unowed.add(placeTextIn(name))
     const left: string[] = []

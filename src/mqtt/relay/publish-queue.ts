@@ -29,7 +29,6 @@ interface PublishQueueParts {
   readonly onFailed: (error: unknown) => void
 }
 
-/** A message on its way to whoever is subscribed to its topic. */
 export interface RelayedMessage {
   readonly topic: string
   readonly payload: Buffer
@@ -37,30 +36,30 @@ export interface RelayedMessage {
   readonly isRetained: boolean
 }
 
-/** Entries that are put at a time, some tens of milliseconds of work: writes of things do not wait behind all that is published. */
+/** Most entries in pending puts, some tens of milliseconds of work, so that writes of things need not wait long. */
 const mostEntriesAtOnce = 4_000
 
-/** What is put in one with a message: what the door must not forget once it has acked. */
+/** Documents in the same commit as a message, such as the packet id of a QoS 2 PUBLISH. */
 export interface PutWithMessage {
   readonly documents: DocumentPut
   readonly lock: Lock | undefined
 }
 
 /**
- * The one way of messages to Aedes: one after another, the next one when the one before is put. Aedes passes over a message whose
- * counter is not greater than the one before, and takes several steps before it hands one out.
+ * Passes messages to Aedes, the next one when the put of the previous one has begun. Aedes drops a message whose counter is not
+ * greater than that of the message before, and takes several asynchronous steps per message.
  */
 export class PublishQueue {
   readonly #parts: PublishQueueParts
   #broker: Aedes | undefined
   #order = 0
   readonly #turns = new Turns()
-  /** A message that hundreds of sessions are owed takes a millisecond or two: several are started in one turn, not all. */
+  /** A message for hundreds of sessions takes a millisecond or two, so one turn of the event loop must not start all of them. */
   readonly #slices = new Slices()
-  /** What is put with the message that is not put yet, and its turn. */
+  /** The message that Aedes has not asked to enqueue yet. */
   #starting: { readonly together: PutWithMessage | undefined; readonly turn: Turn } | undefined
   #entriesBeingPut = 0
-  /** Resolves when everything that was put is durable, or has failed. */
+  /** Resolves when all puts so far are durable or have failed. */
   #put: Promise<void> = Promise.resolve()
 
   constructor(parts: PublishQueueParts) {
@@ -90,7 +89,7 @@ export class PublishQueue {
       qos,
       retain: isRetained,
       dup: false,
-      // Two lanes: a message at QoS 0 does not wait for those before it to be put, and must not count as newer than them.
+      // QoS 0 has a broker id of its own: its messages overtake others that wait for a put, and must not count as newer.
       brokerId: qos === 0 ? `${brokerId}.0` : brokerId,
       brokerCounter: this.#order,
     }
@@ -103,13 +102,12 @@ export class PublishQueue {
     await publishing.finally(() => turn.done())
   }
 
-  /** Aedes asks to keep a retained message. */
+  /** Called by Aedes with each retained message; `enqueue` keeps those at QoS 1 and 2. */
   retain(packet: AedesPublishPacket): void {
-    // Others are kept with what is to be enqueued.
     if (packet.qos === 0) this.#keep(packet).catch(this.#parts.onFailed)
   }
 
-  /** Aedes asks to keep a message. Resolves, in the order of the calls, when it is durable. @throws ThingwireError of the store */
+  /** Called by Aedes with each message. Resolves, in the order of the calls, when it is durable. @throws ThingwireError of the store */
   enqueue(packet: AedesPublishPacket): Promise<void> {
     const { together, turn } = this.#starting ?? {}
     this.#starting = undefined
@@ -118,7 +116,7 @@ export class PublishQueue {
     keeping.catch(() => {})
     const done = before.then(() => keeping)
     this.#put = done.catch(() => {})
-    // Aedes hands out one after the other as these resolve.
+    // Aedes delivers the messages in the order in which these promises resolve.
     turn?.done()
     return done
   }
@@ -141,7 +139,7 @@ export class PublishQueue {
     }
   }
 
-  /** The message, once, and an entry for each session that is owed it: who that is, is fixed here, since filters change later. */
+  /** The message, and an entry for each session that is owed it. The sessions are fixed here, since filters may change later. */
   #putsOf(packet: AedesPublishPacket): DocumentPut {
     const { subscriptions, owed, retained } = this.#parts
     const { topic, qos, retain } = packet
@@ -162,7 +160,7 @@ export class PublishQueue {
   }
 }
 
-/** A message that nothing is kept of, or that removes a retained one, is put for its packet id or its will alone. */
+/** Without a document to keep, such as when a retained message is removed, the put only serves the packet id or the will. */
 function purposeOf(kept: DocumentPut): PutPurpose {
   return Object.values(kept).some(document => document !== null) ? 'keep' : 'essential'
 }

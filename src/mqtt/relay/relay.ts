@@ -40,10 +40,7 @@ interface RelayParts {
   readonly onDefect: (error: unknown) => void
 }
 
-/**
- * Topics beside those of things, which Aedes serves: the relay is what Aedes has of the store and of other nodes, and by which
- * clients of ours publish.
- */
+/** Serves other topics with Aedes: its persistence, its link to other nodes, and the way in for messages of our clients. */
 export class Relay {
   readonly persistence: ReturnType<typeof relayPersistence>
   readonly bus: MessageBus
@@ -51,16 +48,16 @@ export class Relay {
   readonly #retained: RetainedMessages
   readonly #subscriptions: TopicSubscriptions
   readonly #owed: OwedMessages
-  /** Of this process; what Aedes knows messages again by. It stands in the name of each entry: 72 random bits are enough. */
+  /** Identifies the messages of this process for Aedes. It is part of each entry's name, so it has only 72 random bits. */
   readonly #brokerId = randomBytes(9).toString('base64url')
   readonly #publishing: PublishQueue
-  /** By broker of another node, order of the newest message that has come: those of one come in their order. */
+  /** Order of the newest message received, by broker of another node. The messages of one broker come in order. */
   readonly #come = new Map<string, number>()
   readonly #clients = new WeakMap<Client, RelayedClient>()
-  /** By client id, the newest connection of each. */
+  /** Newest connection by client id. */
   readonly #current = new Map<string, RelayedClient>()
   readonly #stopHearing: () => void
-  /** Resolves when what is known to have changed is read. */
+  /** Resolves when all announced changes are read. */
   #hearing: Promise<unknown> = Promise.resolve()
 
   private constructor(parts: RelayParts) {
@@ -94,7 +91,7 @@ export class Relay {
       onDelivered: message => {
         if (message.retain) this.#retained.passed(message.topic, placeOf(message))
       },
-      // What their clients have missed, they find in the store when they come again.
+      // The clients find the missed messages in the store when they return.
       onMissed: () => {
         for (const client of this.#current.values()) client.miss()
       },
@@ -120,16 +117,16 @@ export class Relay {
     this.#owed.close()
   }
 
-  /** The newest connection of a client, if it is one of this node. */
+  /** The newest connection of a client on this node. */
   newest(clientId: string): RelayedClient | undefined {
     return this.#current.get(clientId)
   }
 
   /**
-   * A client has connected. What its session was subscribed to, it is again, as far as it may still see that.
+   * A client has connected: restores the subscriptions of its session that its grants still allow.
    *
-   * @param before `newest` of the time when its lock was not yet taken: since then that may have ended in vain
-   * @returns undefined: it may use no topics beside those of things
+   * @param before result of `newest` before the lock was taken: that connection may have lost its lock before it could store acks
+   * @returns undefined: the client may use no other topics
    * @throws LockLost @throws ThingwireError of the store
    */
   async begin(
@@ -150,7 +147,7 @@ export class Relay {
           clientId,
           connection,
           brokerId: this.#brokerId,
-          // Where that fails, it is as if it was not acknowledged.
+          // If that fails, unstored acks are lost and the messages come again.
           before: latest ? latest.end(lock).catch(this.#onFailed) : Promise.resolve(),
           onFailed: this.#onFailed,
         })
@@ -162,30 +159,26 @@ export class Relay {
     return relayed
   }
 
-  /** The connection is gone, and nothing of it is under way. @throws ThingwireError of the store */
+  /** The connection is closed, and none of its packets is pending. @throws ThingwireError of the store */
   async end(relayed: RelayedClient): Promise<void> {
     await relayed.end().catch(unlessLost)
     if (this.#current.get(relayed.clientId) === relayed) this.#current.delete(relayed.clientId)
   }
 
-  /** There is no session of the client any more, and the store has nothing of it. */
+  /** The client's session has ended, and its documents are removed. */
   forget(clientId: string): void {
     this.#subscriptions.set(clientId, [])
     this.#owed.forget(clientId)
-    // What was put for it while it ended.
+    // Messages may have been put for the session while it ended.
     this.#owed.sweepSoon()
   }
 
-  /** @returns undefined: the client uses no topics beside those of things */
+  /** @returns undefined: the client uses no other topics */
   of(client: Client): RelayedClient | undefined {
     return this.#clients.get(client)
   }
 
-  /**
-   * Keeps what the client is subscribed to, if its session outlives the connection, and has been subscribed to something else.
-   *
-   * @throws LockLost @throws ThingwireError of the store
-   */
+  /** Stores the subscriptions of a persistent session if they have changed. @throws LockLost @throws ThingwireError of the store */
   async keep(
     { clientId, isPersistent }: RelayedClient,
     subscriptions: readonly TopicSubscription[],
@@ -196,37 +189,37 @@ export class Relay {
     await this.bus.settle()
   }
 
-  /** Resolves when everything that was committed before the call, by whichever node, is known here. @throws ThingwireError of the store */
+  /** Resolves when this node knows all commits, of any node, from before the call. @throws ThingwireError of the store */
   async catchUp(): Promise<void> {
     if (this.#parts.nodes.isAlone) return
     await this.#parts.live.catchUp()
     await this.#hearing
   }
 
-  /** Ends the subscriptions of a session that its client may not have any more. @returns the others */
+  /** Removes subscriptions that the grants do not allow. @returns the others */
   async #restrict(clientId: string, grants: readonly TopicGrant[], lock?: Lock) {
     const kept = this.#subscriptions.of(clientId).filter(({ filter }) => mayRead(grants, filter))
     await this.#subscriptions.keep(clientId, kept, lock)
     return kept
   }
 
-  /** What a principal may see has changed: its sessions keep what it may still see. @throws ThingwireError of the store */
+  /** A thing's grants have changed: removes subscriptions that they do not allow. @throws ThingwireError of the store */
   async restrictAll(thingId: string, grants: readonly TopicGrant[]): Promise<void> {
     const scope = `${principalName({ kind: 'thing', thingId })}:`
     for (const clientId of this.#subscriptions.clientsIn(scope)) await this.#restrict(clientId, grants)
   }
 
   /**
-   * Resolves when the message is with every session that outlives its connection and wants it, and with everyone who is connected.
+   * Resolves when every matching persistent session has the message durably, and every connected subscriber of this node was sent it.
    *
-   * @param together put with it, at QoS 1 and 2
+   * @param together put in the same commit, at QoS 1 and 2
    * @throws ThingwireError of the store: nothing was put; too_many_retained
    */
   publish(message: RelayedMessage, together?: PutWithMessage): Promise<void> {
     return this.#publishing.publish(message, together)
   }
 
-  /** @param names of documents that may have changed; undefined: any may have */
+  /** @param names of documents that may have changed; undefined: any */
   async #hear(names: readonly string[] | undefined): Promise<void> {
     if (!names) {
       await Promise.all([this.#retained.load(), this.#subscriptions.load()])
@@ -239,15 +232,15 @@ export class Relay {
       await this.#subscriptions.hear(name)
       const clientId = clientIdOf(name)
       if (this.#subscriptions.of(clientId).length > 0) return
-      // What this node has put for the session while it ended at another one.
+      // This node may have put messages for the session while another node ended it.
       if (!(await this.#parts.documents.get(sessionName(clientId)))) this.#owed.sweepSoon()
     })
     await Promise.all(changes)
   }
 
   /**
-   * Another node has put entries, or has removed some. Their messages come by another way, on which they may be lost: that node may be
-   * killed between the two.
+   * Another node has put or removed entries. It sends the messages separately, and may be killed in between: then this node closes
+   * the connections that miss one.
    */
   #expect(names: readonly string[]): void {
     const isMissing = (name: string) => {
@@ -257,21 +250,20 @@ export class Relay {
     const missing = names.filter(isMissing)
     const look = async () => {
       for (const name of missing.filter(isMissing)) {
-        // What has been acknowledged, or dropped, is not missed.
+        // An acknowledged or dropped message is not missed.
         if (await this.#parts.documents.get(name)) this.#current.get(clientIdOfQueued(name))?.miss()
       }
     }
     if (missing.length > 0) setTimeout(() => look().catch(this.#onFailed), patience).unref()
   }
 
-  /** Whoever waits for a step reports its failure. */
+  /** Outages are reported by the caller that waits for the step. */
   readonly #onFailed = (error: unknown): void => {
     if (!isOutage(error) && !(error instanceof LockLost)) this.#parts.onDefect(error)
   }
 }
 
 interface RelayedClients {
-  /** @returns undefined: the client uses no topics beside those of things */
   of(client: Client): RelayedClient | undefined
   newest(clientId: string): RelayedClient | undefined
 }
@@ -280,8 +272,8 @@ const nothing = async (): Promise<void> => {}
 const none = (): Readable => Readable.from([])
 
 /**
- * The persistence that Aedes is given: `aedes-persistence` says what it asks. Subscriptions are kept, retained messages sent, and wills
- * published, by the relay and the doors; QoS 2 packets of clients do not come so far as Aedes.
+ * The persistence for Aedes; `aedes-persistence` documents the members. Most do nothing: the relay and the doors keep
+ * subscriptions, send retained messages and publish wills, and clients' QoS 2 packets do not reach Aedes.
  */
 function relayPersistence(publishing: PublishQueue, clients: RelayedClients) {
   return {
@@ -298,12 +290,12 @@ function relayPersistence(publishing: PublishQueue, clients: RelayedClients) {
     subscriptionsByClient: async ({ id }: Pick<Client, 'id'>): Promise<Subscription[]> =>
       [...(clients.newest(id)?.subscriptions.keys() ?? [])].map(topic => ({ topic, qos: 2 })),
     countOffline: async () => ({ subsCount: 0, clientsCount: 0 }),
-    /** Aedes hands the list to `outgoingEnqueueCombi`, which finds the sessions itself, with their QoS. */
+    /** Aedes only passes the list to `outgoingEnqueueCombi`, which finds the sessions and their QoS itself. */
     subscriptionsByTopic: async (): Promise<[]> => [],
 
     outgoingEnqueueCombi: (_: unknown, packet: AedesPublishPacket): Promise<void> =>
       publishing.enqueue(packet),
-    /** A retained message for one client: it is kept as such. */
+    /** Called with retained messages for one client, which are stored already. */
     outgoingEnqueue: nothing,
     outgoingUpdate: async (client: Client, packet: OutgoingPacket): Promise<void> =>
       clients.of(client)?.queue?.sends(packet),

@@ -12,15 +12,15 @@ import { isSame, type RetainedMessage, type RetainedMessages } from './retained-
 
 interface RelayedClientParts {
   readonly connection: RelayedConnection
-  /** Inside the broker. */
+  /** The scoped client id. */
   readonly clientId: string
   readonly grants: readonly TopicGrant[]
-  /** Undefined: its session ends with the connection. */
+  /** Undefined: the session is not persistent. */
   readonly queue: OutgoingQueue | undefined
   readonly retained: RetainedMessages
 }
 
-/** A connection whose client may use topics beside those of things. */
+/** A connection whose client may use other topics. */
 export class RelayedClient {
   readonly clientId: string
   readonly queue: OutgoingQueue | undefined
@@ -30,7 +30,7 @@ export class RelayedClient {
   readonly #subscriptions = new Map<string, TopicSubscription>()
   readonly #tree = new FilterTree<QoS>()
   readonly #streams = new Set<RetainedStream>()
-  /** Resolves when retained messages may be sent: one stream after the other, behind what the store has for the client. */
+  /** Resolves when the next stream of retained messages may be sent, the first one after the replay. */
   #ready: Promise<void>
 
   constructor({ connection, clientId, grants, queue, retained }: RelayedClientParts) {
@@ -43,9 +43,9 @@ export class RelayedClient {
   }
 
   /**
-   * The connection is gone, or is to end. Resolves when it is kept what the client has acknowledged. Can be called more than once.
+   * The connection is closed, or must end. Resolves when the client's acks are stored. May be called again.
    *
-   * @param lock of the connection that has the client now. @throws LockLost @throws ThingwireError of the store
+   * @param lock of the client's new connection. @throws LockLost @throws ThingwireError of the store
    */
   async end(lock?: TakenLock): Promise<void> {
     if (lock) this.queue?.handOver(lock)
@@ -53,7 +53,7 @@ export class RelayedClient {
     await this.queue?.end()
   }
 
-  /** Messages of another node were lost: a session that may come back finds them in the store when it does. */
+  /** Messages of another node were lost: a persistent session finds them in the store when its client returns. */
   miss(): void {
     if (this.isPersistent) this.#connection.close(new Error('messages of another node were lost'))
   }
@@ -78,11 +78,7 @@ export class RelayedClient {
     this.#tree.remove(filter, filter)
   }
 
-  /**
-   * To be called before a SUBSCRIBE counts.
-   *
-   * @returns sends the retained messages that its filters match, to be called when it is answered
-   */
+  /** Call it before the filters of a SUBSCRIBE take effect. @returns sends the matching retained messages; call it after SUBACK */
   beginRetained(): (filters: readonly string[]) => Promise<void> {
     const stream = new RetainedStream(this.#retained, this.#connection)
     this.#streams.add(stream)
@@ -94,9 +90,9 @@ export class RelayedClient {
   }
 
   /**
-   * Whether packets of the broker to the client are retained or kept messages, which wait for room.
+   * Whether packets of the broker to the client are retained or replayed messages, which wait for room.
    *
-   * @param header first byte of the first of them
+   * @param header first byte of the first packet
    */
   isPaced(header: number): boolean {
     if ((header & publishFlags.retain) !== 0) return true
@@ -104,13 +100,13 @@ export class RelayedClient {
   }
 
   /**
-   * What the client is sent of a message: at the greatest QoS that one of its filters has (MQTT-3.3.5-1).
+   * The message as the client gets it: at the greatest QoS of the matching filters (MQTT-3.3.5-1).
    *
-   * @returns null: nothing, now or at all
+   * @returns null: not now, or never
    */
   forward(packet: AedesPublishPacket): AedesPublishPacket | null {
     if (!mayRead(this.grants, packet.topic)) return null
-    // Out of the queue: that knows its QoS.
+    // A replayed message has its QoS already.
     if (packet.messageId !== undefined) return this.#note(packet)
     const granted = Math.max(...this.#tree.match(packet.topic))
     if (granted < 0) return null
@@ -126,21 +122,21 @@ export class RelayedClient {
   }
 }
 
-/** Pieces of the search that are looked at between two looks at the clock. */
+/** Pieces of the search between two checks of the time slice. */
 const piecesAtOnce = 50
-/** What is sent in one turn: when that many messages, or bytes of their payloads, are reached, the next one waits. */
+/** Sent in one turn of the event loop: messages, and bytes of their payloads. */
 const sentAtOnce = { messages: 50, bytes: 64 * 1024 }
 
 /**
- * The retained messages that one SUBSCRIBE asks for, each once: a message that comes to the client as it is published, from the
- * making of this object on, is left out.
+ * The retained messages for one SUBSCRIBE. A message that the client gets live after this object is made is not sent again as
+ * retained.
  */
 class RetainedStream {
   readonly #retained: RetainedMessages
   readonly #connection: Pick<RelayedConnection, 'client' | 'live'>
-  /** By topic that has a retained message: that, if it came as it was published, otherwise another message that did. */
+  /** A live message by topic with a retained message: the retained message itself, if it came live. */
   readonly #came = new Map<string, MessageId>()
-  /** Those that Aedes has not sent yet. */
+  /** Messages that Aedes has not sent yet. */
   readonly #sending = new Set<RetainedMessage>()
   #sends: Promise<void>[] = []
   #bytes = 0
@@ -150,7 +146,7 @@ class RetainedStream {
     this.#connection = connection
   }
 
-  /** A message goes to the client as it is published. */
+  /** Notes a live message to the client. */
   note(packet: AedesPublishPacket): void {
     const { topic } = packet
     const came = placeOf(packet)
@@ -158,13 +154,13 @@ class RetainedStream {
     if (newest && (isSame(newest, came) || !this.#came.has(topic))) this.#came.set(topic, came)
   }
 
-  /** Whether a message on this topic is being sent, and still the newest. */
+  /** Whether a retained message on this topic is being sent and is still the newest. */
   isDue(topic: string): boolean {
     const newest = this.#retained.newest(topic)
     return newest !== undefined && this.#sending.has(newest) && !isSame(this.#came.get(topic), newest)
   }
 
-  /** To be called once, when the filters are live. */
+  /** Call it once, when the filters are in effect. */
   async send(filters: readonly string[]): Promise<void> {
     const late: string[] = []
     let pieces = 0
@@ -178,14 +174,14 @@ class RetainedStream {
     await this.#sent()
   }
 
-  /** @returns false: it may come as it is published */
+  /** @returns false: the message may still come live */
   async #give(topic: string): Promise<boolean> {
     const { live, client } = this.#connection
     await live.brokerPackets.room()
     const newest = this.#retained.newest(topic)
     if (!newest || client.closed) return true
     const came = this.#came.get(topic)
-    // Behind one that came, it comes: it need not be waited for.
+    // If an earlier message of the topic came live, this one will.
     if (newest.isComing) return came !== undefined
     if (isSame(came, newest)) return true
     this.#sending.add(newest)
@@ -195,7 +191,7 @@ class RetainedStream {
     return true
   }
 
-  /** Resolves when Aedes has sent it, or has left it out. */
+  /** Resolves when Aedes has sent or skipped the message. */
   #send({ topic, payload, qos }: RetainedMessage): Promise<void> {
     const packet = { cmd: 'publish' as const, topic, payload, qos, retain: true, dup: false }
     return new Promise(resolve => this.#connection.client.publish(packet, () => resolve()))

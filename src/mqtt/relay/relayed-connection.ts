@@ -1,7 +1,7 @@
 import type { Client } from 'aedes'
 import type { TakenLock } from '../../core/locks.ts'
 
-/** A connection as the relay needs it. */
+/** The members of a connection that the relay uses. */
 export interface RelayedConnection {
   readonly client: Client
   readonly session:
@@ -9,9 +9,9 @@ export interface RelayedConnection {
     | undefined
   readonly lock: TakenLock | undefined
   readonly isConnected: boolean
-  /** Resolves when there is room for more messages; undefined: there is. */
+  /** `room` resolves when there is room for more messages; undefined: there is. */
   readonly live: { readonly brokerPackets: { room(): Promise<void> | undefined } }
-  /** `finish`: resolves when Aedes has dealt with all that the client has sent. */
+  /** `finish` resolves when Aedes has handled all packets of the client. */
   readonly broker: { finish(): Promise<void> }
   close(error: Error): void
 }

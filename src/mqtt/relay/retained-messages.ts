@@ -6,9 +6,9 @@ import type { QoS } from '../packets/packet.ts'
 import { type MessageId, type RetainedDocument, retainedName, topicRetainedPrefix } from './documents.ts'
 import { FilterTree } from './filter-tree.ts'
 
-/** Most retained messages of all topics, and most bytes of their topics and payloads (contract §7.10). */
+/** Most retained messages, and most bytes of their topics and payloads (contract §7.10). */
 const maximum = { messages: 100_000, bytes: 64 * 1024 * 1024 }
-/** How much later than in the store a message of another node may come, milliseconds. */
+/** A message of another node may arrive this much later than its document, milliseconds. */
 export const patience = 5_000
 
 export interface RetainedMessage extends MessageId {
@@ -17,23 +17,23 @@ export interface RetainedMessage extends MessageId {
   readonly qos: QoS
 }
 
-/** One object for each message, however often it is heard of. */
+/** One object per message, so that objects can be compared. */
 interface Newest extends RetainedMessage {
-  /** The message may still come to everyone who is subscribed at this node, as it is published. */
+  /** The message may still reach the subscribers of this node live. */
   isComing: boolean
-  /** Another node has announced the message, and the store has perhaps an older one. */
+  /** Another node has announced the message; the store may still have an older one. */
   isAhead: boolean
 }
 
-/** The newest retained message of each topic: in the store, and all of them in memory, for whoever subscribes. */
+/** The newest retained message of each topic: in the store, and in memory. */
 export class RetainedMessages {
   readonly #documents: DocumentStore
-  /** By the names of their documents. */
+  /** By name of the document. */
   readonly #messages = new Map<string, Newest>()
   readonly #topics = new FilterTree<string>()
   #bytes = 0
   readonly #waiting = new Set<() => void>()
-  /** Documents that are being read; past are those that were changed here since. */
+  /** Documents that are being read; `isPast`: this node has changed the document since. */
   readonly #readings = new Set<{ readonly name: string; isPast: boolean }>()
 
   constructor(documents: DocumentStore) {
@@ -56,7 +56,7 @@ export class RetainedMessages {
     for (const name of names) if (this.#messages.get(name) === before.get(name)) this.#set(name, undefined)
   }
 
-  /** @throws ThingwireError too_many_retained: there is no room for one more */
+  /** @throws ThingwireError too_many_retained */
   assertRoom(topic: string, payload: Uint8Array): void {
     const before = this.newest(topic)
     const isFull = !before && this.#messages.size >= maximum.messages
@@ -65,9 +65,9 @@ export class RetainedMessages {
   }
 
   /**
-   * From here on it is the newest of its topic; one without a payload removes it (MQTT-3.3.1-10).
+   * Makes the message the newest of its topic; an empty payload removes the topic (MQTT-3.3.1-10).
    *
-   * @returns what is to be put, before anything that is called later
+   * @returns documents to put, in the order of the calls
    */
   change(message: RetainedMessage): DocumentPut {
     const { topic, payload, qos, order, brokerId } = message
@@ -77,7 +77,7 @@ export class RetainedMessages {
     return { [name]: isRemoval ? null : { topic, payload: payload.toString('base64'), qos, order, brokerId } }
   }
 
-  /** Another node announces a message; what the store has, may be newer, or not be there yet. @throws ThingwireError of the store */
+  /** Another node announces a message. The store may have a newer one, or not have it yet. @throws ThingwireError of the store */
   async announced(message: RetainedMessage): Promise<void> {
     const name = retainedName(message.topic)
     const before = this.#messages.get(name)
@@ -88,14 +88,14 @@ export class RetainedMessages {
     else await this.hear(name)
   }
 
-  /** A message has gone to all subscribers of this node, or comes no more. */
+  /** A message was sent to all subscribers of this node, or will not come. */
   passed(topic: string, place: MessageId): void {
     const newest = this.newest(topic)
     if (newest && isSame(newest, place)) newest.isComing = false
     this.#wake()
   }
 
-  /** Reads what the store has now: it was not put, or by another node. @throws ThingwireError of the store */
+  /** Reads the stored message again, after a failed put or a put of another node. @throws ThingwireError of the store */
   async hear(name: string): Promise<void> {
     const reading = { name, isPast: false }
     this.#readings.add(reading)
@@ -107,19 +107,18 @@ export class RetainedMessages {
     }
   }
 
-  /** Topics of those that filters match, each once, in small pieces (`FilterTree.matchedBy`). */
+  /** Topics that the filters match, each once, in small pieces (`FilterTree.matchedBy`). */
   matching(filters: readonly string[]): Generator<Iterable<string>> {
     const tree = new FilterTree<boolean>()
     for (const filter of filters) tree.add(filter, true)
     return this.#topics.matchedBy(tree)
   }
 
-  /** The newest of a topic. */
   newest(topic: string): Newest | undefined {
     return this.#messages.get(retainedName(topic))
   }
 
-  /** Resolves when a message has changed, or comes no more as it is published. */
+  /** Resolves when a retained message changes, or after `passed`. */
   untilPassed(): Promise<void> {
     return new Promise(resolve => void this.#waiting.add(resolve))
   }
@@ -133,20 +132,20 @@ export class RetainedMessages {
     const before = this.#messages.get(name)
     const message = document && messageOf(document)
     const isKnown = isSame(before, message)
-    // The put of what was announced is under way.
+    // The announced message is not stored yet.
     const isOlder = message === undefined || isBefore(message, before)
     if (before?.isAhead && !isKnown && isOlder) return
     if (before && isKnown) before.isAhead = false
     if (isKnown) return
     this.#set(name, message && { ...message, isComing: isComing && message.order > 0, isAhead: false })
     if (!message || !isComing) return
-    // Not the message itself: there may be many newer ones by then.
+    // The timer holds no payload, since many newer messages may replace this one by then.
     const { topic, order, brokerId } = message
     setTimeout(() => this.passed(topic, { order, brokerId }), patience).unref()
   }
 
   #set(name: string, given: Newest | undefined): void {
-    // Others were kept by an older build, which took every character.
+    // Older versions kept topics with forbidden characters.
     const message = given && isTopicName(given.topic) ? given : undefined
     const before = this.#messages.get(name)
     this.#bytes += weightOf(message) - weightOf(before)
@@ -163,12 +162,12 @@ export class RetainedMessages {
   }
 }
 
-/** Whether two are one message; never where an older version has put it, which kept no place. */
+/** Whether both are the same message; false for messages of older versions, which have no order. */
 export function isSame(one: MessageId | undefined, other: MessageId | undefined): boolean {
   return one !== undefined && one.order === other?.order && one.brokerId === other.brokerId && one.order > 0
 }
 
-/** Whether the same process has published them in this order, at whichever QoS. */
+/** Whether the same process has published `one` before `other`, at any QoS. */
 function isBefore(one: MessageId, other: MessageId | undefined): boolean {
   const [process] = one.brokerId.split('.')
   return process === other?.brokerId.split('.')[0] && one.order < (other?.order ?? 0)

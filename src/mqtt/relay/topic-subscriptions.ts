@@ -12,7 +12,7 @@ import {
 } from './documents.ts'
 import { FilterTree } from './filter-tree.ts'
 
-/** To what the sessions of clients that may come back are subscribed, on whichever node. */
+/** The subscriptions of all persistent sessions, of any node, to other topics. */
 export class TopicSubscriptions {
   readonly #documents: DocumentStore
   readonly #tree = new FilterTree<{ readonly clientId: string; readonly qos: QoS }>()
@@ -43,9 +43,9 @@ export class TopicSubscriptions {
   }
 
   /**
-   * Keeps what the session of a client is subscribed to from here on, if that is something else.
+   * Stores the subscriptions of a session if they have changed.
    *
-   * @throws LockLost @throws ThingwireError of the store: it is as before
+   * @throws LockLost @throws ThingwireError of the store: nothing has changed
    */
   async keep(
     clientId: string,
@@ -61,13 +61,12 @@ export class TopicSubscriptions {
     try {
       await this.#documents.put({ [topicSessionName(clientId)]: document }, purpose, lock)
     } catch (error) {
-      // So that it is put when it is asked for again.
+      // The next call must put it again.
       if (isDeepStrictEqual(this.of(clientId), subscriptions)) this.set(clientId, before)
       throw error
     }
   }
 
-  /** What the session of a client is subscribed to from here on. */
   set(clientId: string, subscriptions: readonly TopicSubscription[]): void {
     const before = new Map(this.of(clientId).map(({ filter, qos }) => [filter, qos]))
     for (const { filter, qos } of subscriptions) {
@@ -88,7 +87,7 @@ export class TopicSubscriptions {
     return [...this.#byClient.keys()].filter(clientId => clientId.startsWith(scope))
   }
 
-  /** By client id, the QoS, 1 or 2, at which each session is owed what is published on a topic: the greatest of filters that match. */
+  /** The sessions that are owed a message on a topic, by client id, with the greatest QoS of their matching filters, 1 or 2. */
   wanting(topic: string): ReadonlyMap<string, QoS> {
     const wanted = new Map<string, QoS>()
     for (const { clientId, qos } of this.#tree.match(topic)) {

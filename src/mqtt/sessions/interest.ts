@@ -1,28 +1,24 @@
 import type { LiveWrite } from '../../live/index.ts'
 import { parseThingFilter, type Selection, selectionOf } from '../topics.ts'
 
-/** A filter that a client is subscribed to. */
 export interface Subscription {
-  /** With the id of its thing, never a token; `+` for every thing that the client may see. */
+  /** With the id of the thing, never a token; `+` for every thing that the client may see. */
   readonly filter: string
-  /**
-   * Ids of the things for which a `+` stands; absent: every thing. A list, so that live, retained and missed messages need
-   * no rule of their own.
-   */
+  /** Ids of the things that a `+` stands for; absent: every thing. */
   readonly things?: readonly string[]
-  /** Whether the client may see records alone: no refused writes. */
+  /** Whether the client may see records only, no refused writes. */
   readonly isReadOnly?: boolean
-  /** As granted: messages are delivered at min(1, qos). */
+  /** As granted; messages are delivered at min(1, qos). */
   readonly qos: 0 | 1 | 2
-  /** Write number: what was committed up to here is not for this subscription. */
+  /** Write number: the subscription gets only later writes. */
   readonly from: number
-  /** The client spelled the thing as a token when it subscribed. */
+  /** The client's filter had a token. */
   readonly isSpelledAsToken?: boolean
-  /** Write number as of which the session is owed retained messages that it has not acknowledged. */
+  /** Write number of the retained view that the session has not acknowledged yet. */
   readonly owedRetained?: number
 }
 
-/** What a client wants of one thing: of each kind of message the highest QoS of the filters that match. */
+/** The messages of one thing that a client wants: for each kind, the highest QoS of the matching filters. */
 interface Interest {
   /** QoS of messages on `values/<key>`; undefined: not wanted. */
   qosOf(key: string): 0 | 1 | undefined
@@ -32,12 +28,12 @@ interface Interest {
 
 type DeliveredQoS = 0 | 1
 
-/** The subscriptions of one client, and what they come to. */
+/** The subscriptions of one client. */
 export class Interests {
   readonly #subscriptions = new Map<string, Subscription>()
-  /** By thing id, `+` for the filters of every thing, and then by filter. */
+  /** By thing id, or `+` for every thing, then by filter. */
   readonly #byRef = new Map<string, Map<string, Subscription>>()
-  /** As of now, by thing id. */
+  /** Cache by thing id or `+`. */
   readonly #known = new Map<string, Interest>()
 
   constructor(subscriptions: Iterable<Subscription> = []) {
@@ -48,27 +44,25 @@ export class Interests {
     return this.#subscriptions.size
   }
 
-  /** Ids of the things that there are filters for. */
+  /** Ids of the things that filters name. */
   *things(): Generator<string> {
     for (const ref of this.#byRef.keys()) if (ref !== '+') yield ref
   }
 
-  /** Whether there is a filter for every thing that there is. */
   get ofEveryThing(): boolean {
     return this.#byRef.has('+')
   }
 
-  /** Whether there is a filter for the thing. */
   covers(thingId: string): boolean {
     return this.#byRef.has(thingId) || this.ofEveryThing
   }
 
-  /** In the order in which they were subscribed to. */
+  /** In the order of subscription. */
   [Symbol.iterator](): Iterator<Subscription> {
     return this.#subscriptions.values()
   }
 
-  /** Takes the place of an earlier subscription with the same filter, whose messages it still owes (MQTT-3.8.4-3). */
+  /** Replaces a subscription with the same filter, whose missed messages stay owed (MQTT-3.8.4-3). */
   add(added: Subscription): void {
     const before = this.#subscriptions.get(added.filter)
     const isOwed = before !== undefined && before.qos > 0 && before.from < added.from
@@ -77,10 +71,10 @@ export class Interests {
   }
 
   /**
-   * The client has missed what it is not sent again: it is to see the present.
+   * The client has lost messages for good, so it is owed a new retained view.
    *
-   * @param except filters of which it sees the present already
-   * @returns the subscriptions for which it does not
+   * @param except filters whose retained view it has got already
+   * @returns the subscriptions that are owed one
    */
   oweRetained(writeNumber: number, except: ReadonlySet<string> = new Set()): readonly Subscription[] {
     const owed: Subscription[] = []
@@ -93,7 +87,7 @@ export class Interests {
     return owed
   }
 
-  /** The retained messages as of a write are acknowledged. */
+  /** The client has acknowledged the retained view of a write number. */
   settleRetained(filter: string, writeNumber: number): void {
     const present = this.#subscriptions.get(filter)
     if (present?.owedRetained !== writeNumber) return
@@ -113,7 +107,7 @@ export class Interests {
     this.#known.clear()
   }
 
-  /** In its place, if it was there with the same things. */
+  /** Keeps the order if the filter is present. */
   #set(subscription: Subscription): void {
     const { filter } = subscription
     this.#subscriptions.set(filter, subscription)
@@ -124,9 +118,9 @@ export class Interests {
     this.#known.clear()
   }
 
-  /** What is wanted of a thing now. */
+  /** The present interest in a thing. */
   in(thingId: string): Interest {
-    // Things without a filter of their own have all the same: a subscriber of every thing must not remember each.
+    // Things without a filter of their own share one entry, so that a subscriber of every thing does not cache each.
     const ref = this.#byRef.has(thingId) ? thingId : '+'
     const known = this.#known.get(ref)
     if (known) return known
@@ -135,7 +129,7 @@ export class Interests {
     return interest
   }
 
-  /** What of a write that was committed earlier is wanted at QoS 1, by the subscriptions that were there then. */
+  /** The interest in an earlier write at QoS 1, of the subscriptions that existed then. */
   missedOf(write: LiveWrite): Interest {
     const { thingId, writeNumber } = write.commit
     const then = this.#of(thingId).filter(({ from, qos }) => from < writeNumber && qos > 0)
@@ -147,14 +141,14 @@ export class Interests {
   }
 }
 
-/** QoS at which the message at a place of a write is wanted; undefined: it is not. */
+/** QoS of the message at a place of a write; undefined: it is not wanted. */
 export function wantedQoS(write: LiveWrite, place: number, interest: Interest): DeliveredQoS | undefined {
   const key = write.keyAt(place)
   if (key !== undefined) return interest.qosOf(key)
   return write.hasWhole ? interest.whole : undefined
 }
 
-/** What a subscription is for: thing ids, or `+` for every thing. */
+/** The things of a subscription: ids, or `+` for every thing. */
 export function refsOf({ filter, things }: Pick<Subscription, 'filter' | 'things'>): readonly string[] {
   return things ?? [parseThingFilter(filter)?.ref ?? '']
 }

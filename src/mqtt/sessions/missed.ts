@@ -4,23 +4,23 @@ import { wantedQoS } from './interest.ts'
 import type { MqttSession } from './session.ts'
 import type { MessagePosition } from './unacked.ts'
 
-/** Most messages that a session gets of what it missed, and most bytes of their payloads (contract §7). */
+/** Most missed messages that a session gets, and most bytes of their payloads (contract §7.4). */
 export const maximumMissed = { messages: 1_000, bytes: 1024 * 1024 }
 
 /** A message that a session is owed. */
 interface OwedMessage {
   readonly write: LiveWrite
   readonly position: MessagePosition
-  /** Under which it was sent before; undefined: it was not, or that is not known. */
+  /** Packet id under which it was sent before; undefined: it was not sent, or the id is lost. */
   readonly messageId: number | undefined
   /** Whether it may have been sent before. */
   readonly isDuplicate: boolean
 }
 
 /**
- * What a session is owed of the commits up to `upTo`, in order; where that is too much, the newest of it.
+ * The messages that a session is owed up to a write number, in order; if they are too many, the newest ones.
  *
- * @returns the messages, and how many are dropped for being too many
+ * @returns the messages, and the number of dropped ones
  * @throws ThingwireError of the store
  */
 export async function findMissed(
@@ -53,7 +53,6 @@ export async function findMissed(
   return { messages: newestFirst.reverse(), dropped }
 }
 
-/** Payload of the message at a place of a write. */
 export function payloadOf(write: LiveWrite, place: number): Buffer {
   return place === write.wholePlace ? write.whole() : write.value(place)
 }

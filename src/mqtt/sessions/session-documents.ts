@@ -1,27 +1,27 @@
 import type { Subscription } from './interest.ts'
 import type { MessagePosition, Sent } from './unacked.ts'
 
-/** `mqtt-sessions/<client id>`: a session whose client may come back. */
+/** `mqtt-sessions/<client id>`: a persistent session. */
 export type MqttSessionDocument = {
   /** Milliseconds; written at CONNECT, when the connection ends, and every hour in between. */
   readonly lastConnected: number
   readonly subscriptions: readonly Subscription[]
   /** Every QoS 1 message up to here is acknowledged. */
   readonly acked: MessagePosition
-  /** What was sent behind it. */
+  /** Messages sent after `acked`. */
   readonly sent: readonly Sent[]
-  /** Write number: what was committed up to here may have been sent before, under packet ids that are lost. Absent: 0. */
+  /** Write number: messages up to here may have been sent before, under packet ids that are lost. Absent: 0. */
   readonly maybeSent?: number
-  /** Whether a client is connected: if the process ends, more may have been sent than is said here. */
+  /** Whether a client is connected: if the process dies, it may have sent more than this document has. */
   readonly isInUse: boolean
-  /** Who has written it. */
+  /** The node that has written the document. */
   readonly node: string
 }
 
-/** As `maybeSent`: it is not known how far it goes. */
+/** `maybeSent` if its end is unknown. */
 export const whateverIsCommitted = Number.MAX_SAFE_INTEGER
 
-/** The same session in another store, which has other write numbers. @param numberOf what becomes of a write number */
+/** The same session in another store. @param numberOf maps a write number to that of the other store */
 export function movedSession(
   session: MqttSessionDocument,
   numberOf: (writeNumber: number) => number,
@@ -44,16 +44,15 @@ export function movedSession(
 
 const inFlightPrefix = 'mqtt-in-flight/'
 
-/** What the names of all begin with that the client's session has of QoS 2 packets. */
+/** Prefix of the QoS 2 packets of a session. */
 export const inFlightOf = (clientId: string) => `${inFlightPrefix}${encodeURIComponent(clientId)}/`
 
 /** `mqtt-in-flight/<client id>/<packet id>`: a QoS 2 PUBLISH that is stored and not released yet. */
 export type InFlightDocument = {
-  /** Digest of its target and payload; undefined where a version from before 26 November 2026 has put it. */
+  /** Digest of target and payload; absent in documents from before 26 November 2026. */
   readonly write?: number
 }
 
-/** What such a document says. */
 export type InFlightWrite = readonly [messageId: number, write: number | undefined]
 
 export const inFlightName = (clientId: string, messageId: number) => `${inFlightOf(clientId)}${messageId}`

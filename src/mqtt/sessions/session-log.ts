@@ -7,7 +7,7 @@ import { maximumMissed, payloadOf } from './missed.ts'
 import type { MqttSessionDocument } from './session-documents.ts'
 import { Unacked } from './unacked.ts'
 
-/** What persistent sessions need of the commit log. */
+/** The commits in the log that persistent sessions may still need. */
 export class SessionLog implements LogReader {
   readonly #documents: DocumentStore
   readonly #coverage = new Coverage()
@@ -16,14 +16,14 @@ export class SessionLog implements LogReader {
     this.#documents = documents
   }
 
-  /** Reads what the sessions in the store are subscribed to. @throws ThingwireError of the store */
+  /** Reads the subscriptions of all stored sessions. @throws ThingwireError of the store */
   static async open(documents: DocumentStore): Promise<SessionLog> {
     const log = new SessionLog(documents)
     for await (const [clientId, { subscriptions }] of log.#sessions()) log.cover(clientId, subscriptions)
     return log
   }
 
-  /** From here on the log has what these subscriptions, all that a session has, may miss. */
+  /** From now on the log keeps commits for these subscriptions. @param subscriptions all of the session */
   cover(clientId: string, subscriptions: Iterable<Omit<Subscription, 'from'>>): void {
     this.#coverage.set(clientId, refsAtQoS1(subscriptions))
   }
@@ -43,7 +43,7 @@ export class SessionLog implements LogReader {
       if (!commit.broadcast) return false
       const write = new LiveWrite(commit)
       const ofThing = new Set([...(needs.get(commit.thingId) ?? []), ...(needs.get('+') ?? [])])
-      // Everyone is asked: each counts what it needs.
+      // `filter` calls `take` of every session, since each one counts.
       return [...ofThing].filter(need => need.take(write)).length > 0
     }
   }
@@ -55,7 +55,7 @@ export class SessionLog implements LogReader {
   }
 }
 
-/** What one session may still get of the log, newest first. */
+/** Counts the messages that one session may still get from the log, newest first. */
 class Need {
   readonly #unacked: Unacked
   readonly #interests: Interests
@@ -67,7 +67,7 @@ class Need {
     this.#interests = new Interests(subscriptions)
   }
 
-  /** @returns whether something of the write is needed */
+  /** @returns whether the session needs the write */
   take(write: LiveWrite): boolean {
     if (this.#messages >= maximumMissed.messages || this.#bytes > maximumMissed.bytes) return false
     const { writeNumber } = write.commit
@@ -84,7 +84,7 @@ class Need {
   }
 }
 
-/** What the subscriptions at QoS 1 are for: thing ids, `+` for every thing. */
+/** The things of subscriptions at QoS 1 and 2: ids, or `+` for every thing. */
 function refsAtQoS1(subscriptions: Iterable<Omit<Subscription, 'from'>>): Set<string> {
   const refs = new Set<string>()
   for (const subscription of subscriptions) {
@@ -93,13 +93,13 @@ function refsAtQoS1(subscriptions: Iterable<Omit<Subscription, 'from'>>): Set<st
   return refs
 }
 
-/** Of which things someone among many wants the messages. */
+/** The things whose messages at least one client wants. */
 export class Coverage {
   readonly #thingsOf = new Map<string, ReadonlySet<string>>()
-  /** How many want those of a thing; `+`: of every thing. */
+  /** Number of clients by thing id, or `+` for every thing. */
   readonly #counts = new Map<string, number>()
 
-  /** @param refs thing ids, `+` for every thing; in the place of what was said for this client before */
+  /** @param refs thing ids, `+` for every thing; they replace the client's former ones */
   set(clientId: string, refs: ReadonlySet<string>): void {
     const before = this.#thingsOf.get(clientId)
     if (refs.size > 0) this.#thingsOf.set(clientId, refs)

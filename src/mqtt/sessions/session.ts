@@ -3,25 +3,23 @@ import { Interests } from './interest.ts'
 import { type MqttSessionDocument, whateverIsCommitted } from './session-documents.ts'
 import { Unacked } from './unacked.ts'
 
-/** What the server remembers of one client beside its QoS 2 packets (MQTT-3.1.2.4). */
+/** The state of one client (MQTT-3.1.2.4), without its QoS 2 packets. */
 export interface MqttSession {
   readonly clientId: string
   readonly isPersistent: boolean
-  /** Whether there was one before this connection. */
+  /** Whether the session existed before this connection. */
   readonly wasPresent: boolean
-  /** What it is subscribed to. */
   readonly interests: Interests
-  /** What it was sent at QoS 1. */
   readonly unacked: Unacked
-  /** Who gets its messages. */
+  /** The connection that gets the messages. */
   receiver: { close(): void } | undefined
-  /** Write number: what was committed up to here may have been sent before, under a packet id that is lost. */
+  /** Write number: messages up to here may have been sent before, under packet ids that are lost. */
   maybeSent: number
   /** Another node had the session, and may have sent commits that have not reached this node. */
   isFromElsewhere: boolean
 }
 
-/** @param position write number: what was committed up to here is not for it */
+/** @param position write number: the session gets only later writes */
 export function newSession(clientId: string, isPersistent: boolean, position: number): MqttSession {
   return {
     clientId,
@@ -35,18 +33,14 @@ export function newSession(clientId: string, isPersistent: boolean, position: nu
   }
 }
 
-/**
- * The session that the store has.
- *
- * @param begin number of the newest write of the process before
- */
+/** @param begin newest write number when this process began */
 export function storedSession(
   clientId: string,
   { acked, sent, subscriptions, isInUse, node, maybeSent = 0 }: MqttSessionDocument,
   { nodes, begin }: { nodes: Pick<Nodes, 'isAlone' | 'self'>; begin: number },
 ): MqttSession {
   const { isAlone = false, self } = nodes
-  // Another node may have sent whatever is committed until this one begins to.
+  // Another node may have sent every commit until this node takes over.
   const unknown = isInUse ? (isAlone ? begin : whateverIsCommitted) : 0
   return {
     clientId,

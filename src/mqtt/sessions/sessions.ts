@@ -11,25 +11,25 @@ import type { SessionLog } from './session-log.ts'
 import type { StoreRetries } from './store-retries.ts'
 import { StoredSessions, type Usage } from './stored-sessions.ts'
 
-/** How long a persistent session is kept after it was last connected, milliseconds (contract §7). */
+/** How long a persistent session is kept after it was last connected, milliseconds (contract §7.1). */
 const sessionLifetime = 7 * 24 * 3_600_000
 const sweepInterval = 3_600_000
-/** How often it is kept how far connected sessions have acknowledged, milliseconds. */
+/** Interval at which the acks of connected sessions are stored, milliseconds. */
 const saveInterval = 1_000
 
-/** For so long a connection that has taken a client may need to begin its session, milliseconds: more than a CONNECT may take. */
+/** Longest time from taking a client's lock to beginning its session, milliseconds: longer than a CONNECT may take. */
 const longestBegin = 10_000
 
-/** A persistent session that this node has in memory; its lock is that of the newest connection. */
+/** A persistent session in memory, with the lock of its newest connection. */
 interface OpenSession extends Usage {
   isInUse: boolean
-  /** When the lock was found to be lost, on the clock of `performance.now()`: for a while a connection here may go on with it. */
+  /** When the lock turned out to be lost, by `performance.now()`: a connection of this node may still go on with the session. */
   lostAt?: number
 }
 
-/** A session that a connection has begun, and its QoS 2 packets that are stored and not released. */
 interface BegunSession {
   readonly session: MqttSession
+  /** QoS 2 packets that are stored and not released. */
   readonly inFlight: readonly InFlightWrite[]
 }
 
@@ -38,25 +38,25 @@ interface SessionsParts {
   readonly nodes: Nodes
   readonly locks: Locks
   readonly live: Live
-  /** Covers the sessions in the store. */
+  /** Covers the stored sessions. */
   readonly log: SessionLog
   readonly retries: StoreRetries
   readonly things: Pick<MqttThings, 'clock' | 'believedTime'>
-  /** There is no session of this client any more, and the store has nothing of it. */
+  /** Called when a client's session has ended and its documents are removed. */
   readonly onForgotten: (clientId: string) => void
 }
 
 /**
- * The sessions of clients that are connected, and in the store those of the ones that may come back. Of a persistent one the
- * store is right, whichever node had it: what is kept, is kept in the name of the connection that has taken the client last.
- * Only a connection that takes over here from one here goes on with what is in memory, which is newer.
+ * The sessions of connected clients in memory, and persistent sessions in the store. A connection resumes a persistent session from
+ * the store, whichever node had it, and changes it under the client's lock. Only if the previous connection was on this node does
+ * it resume from memory, which is newer.
  */
 export class Sessions {
   readonly #parts: SessionsParts
   readonly #stored: StoredSessions
   /** By client id. */
   readonly #open = new Map<string, OpenSession>()
-  /** Number of the newest write of the process before. */
+  /** Newest write number when this process began. */
   readonly #begin: number
   readonly #timers: readonly NodeJS.Timeout[]
   #isSaving = false
@@ -75,13 +75,13 @@ export class Sessions {
     for (const timer of this.#timers) clearInterval(timer)
   }
 
-  /** A session that ends with its connection, of a client id under which nothing is kept. */
+  /** A clean session of a client id that has no stored session. */
   beginNew(clientId: string): MqttSession {
     return newSession(clientId, false, this.#parts.live.writeNumber)
   }
 
   /**
-   * A session that ends with its connection; whatever was kept under the client id is dropped (MQTT-3.1.2-6).
+   * A clean session; drops the stored session of the client id (MQTT-3.1.2-6).
    *
    * @throws LockLost @throws ThingwireError of the store
    */
@@ -92,7 +92,7 @@ export class Sessions {
   }
 
   /**
-   * The session of a client that wants to find it again when it comes back, durable when this resolves.
+   * A persistent session, durable when this resolves.
    *
    * @throws LockLost @throws ThingwireError too_many_persistent_sessions; of the store
    */
@@ -101,10 +101,10 @@ export class Sessions {
     const isPresent = present !== undefined && present.lock.owner === lock.before
     const session = isPresent ? { ...present.session, wasPresent: true } : await this.#load(clientId)
     const open = { session, lock, isInUse: true }
-    // Before anything is waited for: the connection before keeps what it was about to keep no more.
+    // Before the first await, so that the previous connection stores nothing more.
     if (isPresent) this.#open.set(clientId, open)
     const left = await this.#stored.inFlight(clientId)
-    // Of one that goes on in memory the store says that it is in use.
+    // A session that goes on in memory is stored as in use already.
     if (!isPresent || !present.isInUse) {
       if (session.wasPresent) await this.#keep(open, 'essential')
       else await this.#keep(open, 'keep', await this.#stored.removalOf(clientId))
@@ -124,8 +124,7 @@ export class Sessions {
   }
 
   /**
-   * To be called once for each session that was given out, when its connection is gone and has nothing under way. Resolves when
-   * that is kept.
+   * Call it once per session, when the connection is closed and none of its packets is pending. Resolves when that is stored.
    *
    * @throws ThingwireError of the store, if the service ends before
    */
@@ -142,13 +141,13 @@ export class Sessions {
     }
   }
 
-  /** The session that is kept in the name of this lock. */
+  /** The open session under this lock. */
   heldBy(clientId: string, { owner }: Lock): MqttSession | undefined {
     const open = this.#open.get(clientId)
     return open?.lock.owner === owner ? open.session : undefined
   }
 
-  /** To be called before subscriptions are added: the commit log has what they may miss from here on. */
+  /** Call it before adding subscriptions, so that the commit log keeps commits for them. */
   cover(
     { clientId, isPersistent, interests }: MqttSession,
     added: Iterable<Omit<Subscription, 'from'>>,
@@ -157,9 +156,9 @@ export class Sessions {
   }
 
   /**
-   * Keeps the session as it is, and that it was in use now.
+   * Stores the session, with the present time as that of its last connection.
    *
-   * @param purpose `keep` where it has got more filters
+   * @param purpose `keep` if the session has got more filters
    * @throws LockLost @throws ThingwireError of the store
    */
   async save(session: MqttSession, purpose: PutPurpose): Promise<void> {
@@ -172,7 +171,7 @@ export class Sessions {
     await this.#stored.keep(usage, purpose, others)
   }
 
-  /** Keeps how far the sessions in use have acknowledged, so that a crash has little sent again. */
+  /** Stores the acks of open sessions, so that few messages are sent again after a crash. */
   async #saveAcked(): Promise<void> {
     if (this.#isSaving) return
     this.#isSaving = true
@@ -182,12 +181,12 @@ export class Sessions {
         kept.push(this.#stored.keepChanged(open).catch(error => noteLoss(open, error)))
       else if (performance.now() - open.lostAt > longestBegin) this.#open.delete(clientId)
     }
-    // What fails now is kept a second later; who has lost its client, hears of it.
+    // A failed put is repeated a second later.
     await Promise.allSettled(kept)
     this.#isSaving = false
   }
 
-  /** Keeps the sessions that are in use, and gives up those that were not used for too long. */
+  /** Stores the open sessions, and removes expired ones. */
   async sweep(): Promise<void> {
     for (const open of this.#open.values()) await this.#keep(open, 'essential').catch(unlessLost)
     const isClosed = (clientId: string) => !this.#open.has(clientId)
@@ -198,12 +197,7 @@ export class Sessions {
     }
   }
 
-  /**
-   * Ends every session of a principal that never comes back.
-   *
-   * @param principal as `principalName` has it
-   * @throws ThingwireError of the store
-   */
+  /** Ends every session of a removed principal. @param principal result of `principalName` @throws ThingwireError of the store */
   async end(principal: string): Promise<void> {
     const { locks } = this.#parts
     const scope = `${principal}:`
@@ -211,7 +205,7 @@ export class Sessions {
     for await (const clientId of this.#stored.clientIdsIn(scope)) clientIds.add(clientId)
     for (const clientId of clientIds) {
       this.#open.delete(clientId)
-      // Whoever still has the client keeps nothing of it any more.
+      // With the lock taken, a connection that still has the client can store nothing.
       const lock = await locks.take(clientLock(clientId))
       await this.#forget(clientId, lock).catch(unlessLost)
       await locks.release(lock)
@@ -225,7 +219,7 @@ export class Sessions {
   }
 }
 
-/** @throws other errors than that the lock is lost */
+/** @throws errors other than LockLost */
 function noteLoss(open: OpenSession, error: unknown): void {
   unlessLost(error)
   open.lostAt = performance.now()

@@ -1,31 +1,26 @@
 import { isOutage } from '../../core/outage.ts'
 import type { ThingwireError } from '../../errors.ts'
 
-/** Between attempts while the store is away, milliseconds. */
+/** Time between attempts while the store is away, milliseconds. */
 const retryInterval = 200
 
-/**
- * Does again what the store has failed, as soon as the store works: one after another is tried, and all when one has
- * succeeded.
- */
+/** Retries tasks that failed in an outage: one at a time, and all at once when one has succeeded. */
 export class StoreRetries {
   readonly #onOutage: (error: ThingwireError) => void
-  /** Called to try again. */
   #waiting: (() => void)[] = []
   #timer: NodeJS.Timeout | undefined
   #isAway = false
   #isClosed = false
 
-  /** @param onOutage called with the first failure, and again when something has succeeded in between */
+  /** @param onOutage called with the first failure, and with the first one after a success */
   constructor(onOutage: (error: ThingwireError) => void) {
     this.#onOutage = onOutage
   }
 
   /**
-   * Resolves when the task, which may be done more than once, has succeeded.
+   * Resolves when the task has succeeded. It may run more than once.
    *
-   * @throws ThingwireError of the store, once it is closed
-   * @throws whatever else the task throws
+   * @throws ThingwireError of the store after `close`; every other error of the task
    */
   async run(task: () => Promise<void>): Promise<void> {
     for (;;) {
@@ -41,7 +36,7 @@ export class StoreRetries {
     }
   }
 
-  /** What still fails is given up. */
+  /** Tries all tasks once more. */
   close(): void {
     this.#isClosed = true
     this.#tryAll()

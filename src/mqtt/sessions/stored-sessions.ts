@@ -20,17 +20,15 @@ const mostOfPrincipal = 1_000
 export interface Usage {
   readonly session: MqttSession
   readonly isInUse: boolean
-  /** In whose name it is kept. */
   readonly lock: Lock
 }
 
-/** The sessions as the store has them, for all nodes. */
+/** The persistent sessions of all nodes in the store. */
 export class StoredSessions {
   readonly #documents: DocumentStore
-  /** Name of this node. */
   readonly #node: string
   readonly #clock: Pick<ReceiptClock, 'now'>
-  /** What the store has of sessions of this node, as JSON. */
+  /** Stored state of this node's sessions, as JSON. */
   readonly #kept = new WeakMap<MqttSession, string>()
 
   constructor(documents: DocumentStore, node: string, clock: Pick<ReceiptClock, 'now'>) {
@@ -44,7 +42,7 @@ export class StoredSessions {
     return (await this.#documents.get(sessionName(clientId))) as MqttSessionDocument | undefined
   }
 
-  /** @throws ThingwireError too_many_persistent_sessions: the principal of a new session has as many as it may have */
+  /** @throws ThingwireError too_many_persistent_sessions */
   async assertRoom(clientId: string): Promise<void> {
     const scope = clientId.slice(0, clientId.indexOf(':') + 1)
     const names = await this.#documents.names(sessionName(scope), { limit: mostOfPrincipal })
@@ -52,17 +50,17 @@ export class StoredSessions {
   }
 
   /**
-   * Puts a session as it is now, and that it was connected now.
+   * Stores a session, with the present time as that of its last connection.
    *
-   * @param purpose `keep` where it is new, or has got more filters
-   * @param others put with it
+   * @param purpose `keep` if it is new or has got more filters
+   * @param others put in the same commit
    * @throws LockLost @throws ThingwireError of the store
    */
   async keep(usage: Usage, purpose: PutPurpose, others?: DocumentPut): Promise<void> {
     await this.#put(usage, this.#stateOf(usage), purpose, others)
   }
 
-  /** Puts a session that the store has otherwise. @throws LockLost */
+  /** Stores a session if it has changed. @throws LockLost @throws ThingwireError of the store */
   async keepChanged(usage: Usage): Promise<void> {
     const state = this.#stateOf(usage)
     if (this.#kept.get(usage.session) !== JSON.stringify(state)) await this.#put(usage, state, 'keep')
@@ -79,7 +77,7 @@ export class StoredSessions {
       await this.#documents.put({ ...others, [sessionName(session.clientId)]: document }, purpose, lock)
       this.#kept.set(session, JSON.stringify(state))
     } catch (error) {
-      // It may be there all the same.
+      // The put may have succeeded.
       this.#kept.delete(session)
       throw error
     }
@@ -105,12 +103,12 @@ export class StoredSessions {
     return packets
   }
 
-  /** Removes whatever there is of the client's sessions. @throws LockLost @throws ThingwireError of the store */
+  /** Removes all documents of the client's session. @throws LockLost @throws ThingwireError of the store */
   async forget(clientId: string, lock: Lock): Promise<void> {
     await this.#documents.put(await this.removalOf(clientId), 'essential', lock)
   }
 
-  /** Of whatever sessions of the client have left. @throws ThingwireError of the store */
+  /** Removes all documents of the client's session when it is put. @throws ThingwireError of the store */
   async removalOf(clientId: string): Promise<DocumentPut> {
     const removal: Record<string, null> = {
       [sessionName(clientId)]: null,
@@ -130,10 +128,10 @@ export class StoredSessions {
   }
 
   /**
-   * Forgets the sessions that were last connected before, milliseconds, unless their clients come back in between.
+   * Removes the sessions that were last connected before a time, milliseconds, unless their clients return meanwhile.
    *
-   * @param mayForget whether it is not in use here
-   * @returns the client ids
+   * @param mayForget whether this node does not use the session
+   * @returns the client ids of removed sessions
    * @throws ThingwireError of the store
    */
   async *forgetOlder(before: number, mayForget: (clientId: string) => boolean): AsyncGenerator<string> {

@@ -1,6 +1,6 @@
 import { partitionPoint } from '../../core/algorithms/partition-point.ts'
 
-/** Where a message stands among the live messages: by write number, then by place in the write (`LiveWrite`). */
+/** The order of live messages: by write number, then by place in the write (`LiveWrite`). */
 export interface MessagePosition {
   readonly writeNumber: number
   readonly place: number
@@ -20,19 +20,19 @@ export interface Sent {
 const maximumMessageId = 65_535
 
 /**
- * The QoS 1 messages that a session was sent and has not acknowledged, and how far it has acknowledged all. No window is
- * narrower than the packet ids: the socket paces a client.
+ * The unacknowledged QoS 1 messages of a session. Only the number of packet ids limits them: the socket paces a client, not a
+ * window.
  */
 export class Unacked {
   /** Everything up to here is acknowledged. */
   #acked: MessagePosition
-  /** What was sent behind that, by position: from `#first` on, which is not acknowledged. */
+  /** Messages sent after `#acked`, by position; those before the index `#first` are settled. */
   #sent: Sent[] = []
+  /** Index of the first unacknowledged message. */
   #first = 0
-  /** Packet ids in use; undefined for messages that have no position, being kept nowhere. */
+  /** Packet ids in use; undefined: the message has no position, and is not sent again. */
   readonly #byId = new Map<number, Sent | undefined>()
 
-  /** @param sent as of `sent` */
   constructor(acked: MessagePosition, sent: readonly Sent[] = []) {
     this.#acked = acked
     for (const each of sent) {
@@ -45,33 +45,33 @@ export class Unacked {
     return this.#acked
   }
 
-  /** What was sent behind `acked`, in order. */
+  /** Messages sent after `acked`, in order. */
   get sent(): readonly Sent[] {
     return this.#sent.slice(this.#first)
   }
 
-  /** The newest that was sent; what is older is not owed any more. @param count at most so many */
+  /** State in which only the newest `count` messages are owed. */
   newest(count: number): { readonly acked: MessagePosition; readonly sent: readonly Sent[] } {
     const { sent } = this
     const newest = sent.slice(-count)
     return { acked: sent[sent.length - newest.length - 1]?.position ?? this.#acked, sent: newest }
   }
 
-  /** Nothing is owed up to here. */
+  /** Moves `acked` forward, if no message is unacknowledged. */
   settle(position: MessagePosition): void {
     if (this.#first === this.#sent.length && isBehind(position, this.#acked)) this.#acked = position
   }
 
   /**
-   * Gives a message that is about to be sent its packet id.
+   * Assigns a packet id to a message.
    *
-   * @param position undefined: it is not to be sent again to a client that comes back without having acknowledged it
-   * @param ids of the connection, 1..65,535, one after another
+   * @param position undefined: the message is not sent again if the client returns without having acknowledged it
+   * @param ids counter of the connection, 1..65,535
    * @returns undefined if every packet id is in use
    */
   take(position: MessagePosition | undefined, ids: { nextMessageId(): number }): number | undefined {
     if (this.#byId.size === maximumMessageId) return undefined
-    // One that is never acknowledged must not keep all that are.
+    // A message that is never acknowledged must not keep all later ones in memory.
     const oldest = this.#sent[this.#first]
     if (oldest && this.#sent.length - this.#first === maximumMessageId) this.ack(oldest.messageId)
     let messageId = ids.nextMessageId()
@@ -81,7 +81,7 @@ export class Unacked {
     return messageId
   }
 
-  /** Whether a message has this packet id and is not acknowledged. */
+  /** Whether an unacknowledged message has this packet id. */
   uses(messageId: number): boolean {
     return this.#byId.has(messageId)
   }
@@ -94,14 +94,14 @@ export class Unacked {
     return true
   }
 
-  /** Whether a message is still owed to the session, and under which packet id it was sent, if it was. */
+  /** The packet id under which an owed message was sent, if it was; undefined: the message is not owed. */
   owed(position: MessagePosition): { readonly messageId: number | undefined } | undefined {
     if (!isBehind(position, this.#acked)) return undefined
     const sent = this.#find(position)
     return sent?.isAcked ? undefined : { messageId: sent?.messageId }
   }
 
-  /** The session has a new connection: only these messages are sent again, all others are not owed any more. */
+  /** The session has a new connection, which sends only these messages again: all others count as acknowledged. */
   keepOnly(messageIds: ReadonlySet<number>): void {
     for (const messageId of [...this.#byId.keys()]) if (!messageIds.has(messageId)) this.ack(messageId)
   }
@@ -111,7 +111,7 @@ export class Unacked {
     return found && !isBehind(found.position, position) ? found : undefined
   }
 
-  /** Where in `#sent` the first stands that was not sent before a position. */
+  /** Index of the first message in `#sent` that is not before a position. */
   #placeOf(position: MessagePosition): number {
     return partitionPoint(this.#sent, sent => isBehind(position, sent.position), this.#first)
   }
@@ -133,7 +133,7 @@ export class Unacked {
       this.#acked = first.position
       this.#first++
     }
-    // To shift an array of many thousands costs as much as it is long.
+    // Shifting one by one would copy the whole array each time.
     if (this.#first * 2 < this.#sent.length) return
     this.#sent = this.#sent.slice(this.#first)
     this.#first = 0

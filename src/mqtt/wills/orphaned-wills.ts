@@ -6,7 +6,6 @@ import type { DocumentStore } from '../../core/ports.ts'
 import { ThingwireError } from '../../errors.ts'
 import { isAbandoned, type Will, willPrefix } from './will-documents.ts'
 
-/** The task of the node that writes them. */
 const willsTask = 'wills'
 /** Milliseconds. */
 const lookInterval = 1_000
@@ -15,11 +14,11 @@ const writtenAtOnce = 50
 interface OrphanedWillsParts {
   readonly documents: DocumentStore
   readonly nodes: Nodes
-  /** How long they wait for their clients, milliseconds. */
+  /** How long a will waits for its client, milliseconds. */
   readonly grace: number
-  /** Writes a will unless its client is back; resolves when it is dealt with, or when `stop` is aborted. Must not reject. */
+  /** Writes a will unless its client is back. Resolves when that is done, or when `stop` is aborted. Must not reject. */
   readonly write: (name: string, will: Will, stop: AbortSignal) => Promise<void>
-  /** Called with what is no error of the store. */
+  /** Called with errors that are not the store's. */
   readonly onDefect: (error: unknown) => void
 }
 
@@ -29,12 +28,12 @@ interface Left {
   readonly due: number
 }
 
-/** The wills of clients whose node is gone: one node writes them, when they have waited for their clients. */
+/** The wills of clients whose node is gone: one node writes them after their grace. */
 export class OrphanedWills {
   readonly #parts: OrphanedWillsParts
   readonly #watch: NodeWatch
   readonly #giveUp: () => Promise<void>
-  /** Whether there are none, nor will be. */
+  /** Whether there are none, and never will be. */
   isDone = false
 
   constructor(parts: OrphanedWillsParts) {
@@ -43,7 +42,7 @@ export class OrphanedWills {
     this.#giveUp = parts.nodes.lead(willsTask, stop => this.#lead(stop))
   }
 
-  /** What is not written stays in the store, for another node or the next start. */
+  /** Unwritten wills stay in the store, for another node or the next start. */
   async close(): Promise<void> {
     this.#watch.close()
     await this.#giveUp()
@@ -51,9 +50,9 @@ export class OrphanedWills {
 
   async #lead(stop: AbortSignal): Promise<void> {
     const { nodes, onDefect } = this.#parts
-    // Each will that waits for the store listens.
+    // Each will that waits for the store adds a listener.
     setMaxListeners(0, stop)
-    /** By name, of all nodes that are gone; undefined if that is to be found out. */
+    /** Wills of all dead nodes by name; undefined: they have to be listed. */
     let left: Map<string, Left> | undefined
     let before: ReadonlySet<string> = new Set()
     while (!stop.aborted && !this.isDone) {
@@ -81,13 +80,13 @@ export class OrphanedWills {
   }
 
   #dueOf({ node }: Will, alive: ReadonlySet<string>): number {
-    // Of this process itself, perhaps, which was attached to a broker before.
+    // The will may be of this process, from an earlier `attachThings`.
     const missedSince = alive.has(node) ? performance.now() : this.#watch.missedSince(node)
     return missedSince + this.#parts.grace
   }
 
   async #writeDue(left: Map<string, Left>, alive: ReadonlySet<string>, stop: AbortSignal): Promise<void> {
-    // A node that was held for dead looks after them itself.
+    // A node that only seemed dead writes its wills itself.
     for (const [name, { will }] of left) if (!isAbandoned(will, alive)) left.delete(name)
     const due = [...left].filter(([, { due }]) => due <= performance.now())
     while (due.length > 0 && !stop.aborted) {
@@ -111,11 +110,11 @@ async function untilDue(left: ReadonlyMap<string, Left> | undefined, stop: Abort
   await rest(wait, stop)
 }
 
-/** Looks which nodes are there, so that it is known for how long one has been missed. */
+/** Notes since when each node has been missing. */
 class NodeWatch {
   readonly #nodes: Nodes
   readonly #timer: NodeJS.Timeout | undefined
-  /** As of the newest look. */
+  /** At the newest look. */
   #alive: ReadonlySet<string> = new Set()
   readonly #missedSince = new Map<string, number>()
 
@@ -124,7 +123,7 @@ class NodeWatch {
     if (!nodes.isAlone) this.#timer = setInterval(() => this.look().catch(() => {}), lookInterval).unref()
   }
 
-  /** The nodes that are there, this one in any case. @throws ThingwireError of the store */
+  /** The live nodes, always with this one. @throws ThingwireError of the store */
   async look(): Promise<ReadonlySet<string>> {
     const alive = new Set(await this.#nodes.alive()).add(this.#nodes.self)
     for (const node of this.#alive) if (!alive.has(node)) this.missedSince(node)
@@ -134,8 +133,8 @@ class NodeWatch {
   }
 
   /**
-   * @param node not there at the newest look
-   * @returns when it was missed, or first asked for; milliseconds on the clock of `performance.now()`
+   * @param node one that was missing at the newest look
+   * @returns when it was first missing or first asked for; milliseconds on the clock of `performance.now()`
    */
   missedSince(node: string): number {
     const since = this.#missedSince.get(node) ?? performance.now()

@@ -14,7 +14,7 @@ import { clientLock } from '../sessions/client-lock.ts'
 import { OrphanedWills } from './orphaned-wills.ts'
 import { isAbandoned, type KeptWillContent, type Will, willsOf } from './will-documents.ts'
 
-/** Between attempts while the store is away, milliseconds. */
+/** Time between attempts while the store is away, milliseconds. */
 const retryInterval = 1_000
 const changedAtOnce = 100
 
@@ -24,20 +24,20 @@ interface WillsParts {
   readonly locks: Locks
   readonly ingest: Ingest
   readonly access: Access
-  /** Of topics beside those of things; undefined: there are none, or they are the host's. */
+  /** Serves other topics; undefined: nobody does, or the host does. */
   readonly relay: Relay | undefined
-  /** Whether the CONNECT of a connection of this node was refused: it has no will. @param lockOwner of its client's lock */
+  /** Whether this node has refused the CONNECT of a connection, which then has no will. @param lockOwner of its client's lock */
   readonly isRefused: (lockOwner: string) => boolean
-  /** How long the wills of a node that is gone wait for their clients, milliseconds. */
+  /** How long the wills of a dead node wait for their clients, milliseconds. */
   readonly grace: number
-  /** Called with wills that could not be read or written for other reasons than their content. */
+  /** Called with errors that are not the store's. */
   readonly onDefect: (error: unknown) => void
 }
 
 /**
- * The wills of clients that are connected, and of those whose node is gone: each is a document, and outlives its node. A will is
- * written in the name of whoever acts for its client then: by the connection that had it, by the one that takes the client
- * over, or by the node that looks after what is left.
+ * The wills of connected clients, and of clients whose node is gone. Each will is a document, so it outlives its node. It is
+ * written under the lock of its client: by its own connection, by the connection that takes the client over, or by the node that
+ * takes care of orphaned wills.
  */
 export class Wills {
   readonly #parts: WillsParts
@@ -47,18 +47,18 @@ export class Wills {
   constructor(parts: WillsParts) {
     const { documents, nodes, grace, onDefect } = parts
     this.#parts = parts
-    // Each will that waits for the store listens.
+    // Each will that waits for the store adds a listener.
     setMaxListeners(0, this.#stop.signal)
     this.#left = new OrphanedWills({
       documents,
       nodes,
       grace,
       onDefect,
-      write: (name, will, stop) => this.#writeLeft(name, will, stop),
+      write: (name, will, stop) => this.#persist(() => this.#appendUnheld(name, will, will.holder), stop),
     })
   }
 
-  /** Resolves when the will is durable; gives the name under which it is kept. @throws LockLost */
+  /** Resolves with the name of the will when it is durable. @throws LockLost */
   async keep(will: KeptWillContent, lock: Lock | undefined): Promise<string> {
     const name = `${willsOf(will.owner)}${randomUUID()}`
     const kept: Will = { ...will, node: this.#parts.nodes.self, holder: lock?.owner ?? '' }
@@ -66,15 +66,14 @@ export class Wills {
     return name
   }
 
-  /** The client took leave as it should, or its will has been written. @throws LockLost */
+  /** The client has sent DISCONNECT, or its will is written. @throws LockLost */
   async discard(name: string, lock: Lock | undefined): Promise<void> {
     await this.#parts.documents.put({ [name]: null }, 'essential', lock)
   }
 
   /**
-   * The client is here now: what it left to a node that is not there any more, or to a process before this one, does not apply any
-   * more, nor does that of a CONNECT that was refused. A will of a connection that has it no more, of a node that is there, is
-   * written (MQTT-3.1.2-8).
+   * The client has connected to this node. Discards its wills of dead nodes, of earlier processes and of refused CONNECTs. Writes
+   * the will of its previous connection to a live node (MQTT-3.1.2-8).
    *
    * @param lock of the client. @throws LockLost @throws ThingwireError of the store
    */
@@ -88,12 +87,12 @@ export class Wills {
     const alive = await nodes.alive()
     for (const [name, will] of found) {
       if (isAbandoned(will, alive) || isRefused(will.holder)) await this.discard(name, lock)
-      // A connection that was refused is forgotten when its will is gone.
+      // Once its will is removed, `isRefused` forgets a refused connection: read the will again.
       else if (await documents.get(name)) await this.#writeOrDrop(name, will, lock)
     }
   }
 
-  /** Short of room, a store does not keep the client out until it can write the will, which may say no more than that it is away. */
+  /** A full store must not keep the client out until the will can be written: the will is listed as refused instead. */
   async #writeOrDrop(name: string, will: Will, lock: Lock): Promise<void> {
     try {
       await this.#append(name, will, lock)
@@ -111,13 +110,13 @@ export class Wills {
     }
   }
 
-  /** This node stops in order: from now on these wait for their clients. @throws ThingwireError of the store */
+  /** This node stops: from now on these wills wait for their clients. @throws ThingwireError of the store */
   async leave(names: readonly string[]): Promise<void> {
     for (let from = 0; from < names.length; from += changedAtOnce) {
       const some = names.slice(from, from + changedAtOnce)
       await this.#parts.documents.transact(some, wills => ({
         put: Object.fromEntries(
-          some.flatMap((name, place) => leftIn(name, wills[place] as Will | undefined)),
+          some.flatMap((name, place) => (wills[place] ? [[name, { ...wills[place], isLeft: true }]] : [])),
         ),
         result: undefined,
         purpose: 'essential',
@@ -125,27 +124,22 @@ export class Wills {
     }
   }
 
-  /** Writes the will of a client that is lost. While the store is away it is tried again. Never rejects. */
+  /** Writes the will of a lost client, and retries while the store is away. Never rejects. */
   async write(name: string, will: KeptWillContent, lock: Lock | undefined): Promise<void> {
     let isRetry = false
     await this.#persist(async () => {
-      // What the store was late with may be written all the same.
+      // A write that exceeded the store's time limit may have succeeded.
       if (isRetry && !(await this.#parts.documents.getInOrder(name))) return
       isRetry = true
       await this.#append(name, will, lock).catch(async error => {
         if (!(error instanceof LockLost) || !lock) throw error
-        // Perhaps to nobody: this node was held for dead for a while.
+        // The lock may be free again, if this node seemed dead for a while.
         await this.#appendUnheld(name, will, lock.owner)
       })
     }, this.#stop.signal)
   }
 
-  /** Unless its client is back, on whichever node: then it is looked after there. Never rejects. */
-  async #writeLeft(name: string, will: Will, stop: AbortSignal): Promise<void> {
-    await this.#persist(() => this.#appendUnheld(name, will, will.holder), stop)
-  }
-
-  /** Unless its client is held by another connection than its own, which looks after it then. */
+  /** Writes the will unless another connection has the client: that one takes care of it. */
   async #appendUnheld(name: string, will: KeptWillContent, lockOwner: string): Promise<void> {
     const { documents, locks } = this.#parts
     const lock = await locks.takeFrom(clientLock(will.owner), lockOwner)
@@ -161,11 +155,11 @@ export class Wills {
     } catch (error) {
       if (!(error instanceof ThingwireError) || error.retryable) throw error
     }
-    // Of a write that had no effect, such as a dry run, the store has not taken the document along.
+    // A write without effect, such as a dry run, has not removed the document.
     await this.discard(name, lock)
   }
 
-  /** @param documents put with it, if it has any effect */
+  /** @param documents put in the same commit, if there is one */
   async #carryOut(
     { thingId, message, credentialHash, body }: KeptWillContent,
     documents: DocumentPut,
@@ -183,24 +177,20 @@ export class Wills {
     await ingest.write({ thingId, door: 'mqtt', body: bytes, options: {}, isWill: true, documents, lock })
   }
 
-  /** Does it again for as long as the store is away. */
+  /** Retries the task while the store is away. */
   async #persist(task: () => Promise<void>, stop: AbortSignal): Promise<void> {
     const isPassing = (error: unknown) => error instanceof ThingwireError && !(error instanceof LockLost)
     try {
       await retryUntil(task, { every: retryInterval, stop, isPassing })
     } catch (error) {
-      // Of a lock that is lost, another connection of the client has written it, or will.
+      // If the lock is lost, the client's other connection writes the will, or has done so.
       if (!(error instanceof LockLost)) this.#parts.onDefect(error)
     }
   }
 
-  /** What is not written stays in the store, for another node or the next start. */
+  /** Unwritten wills stay in the store, for another node or the next start. */
   async close(): Promise<void> {
     this.#stop.abort()
     await this.#left.close()
   }
-}
-
-function leftIn(name: string, will: Will | undefined): (readonly [string, Will])[] {
-  return will ? [[name, { ...will, isLeft: true }]] : []
 }
