@@ -2,22 +2,21 @@ import { Connection, LinkDown, NoMqttServer, reach, ThingHeld } from './connecti
 import type { Target } from './target.ts'
 import type { ThingMap } from './thing-map.ts'
 
-/** What a look at the central server has shown. */
 interface TargetCheck {
-  /** Why it was not reached: then nothing is known of the tokens. */
+  /** Why the central server was not reached; no token is checked then. */
   readonly down?: string
-  /** Why it can be no Thingwire. */
+  /** Why the target cannot be a Thingwire. */
   readonly wrong?: string
-  /** Things that it does not take. */
+  /** Things that the central server refuses. */
   readonly faults: readonly { readonly thingId: string; readonly why: string }[]
 }
 
-/** Connections that are tried at once. */
+/** Most connections at a time. */
 const atOnce = 8
 
 /**
- * Tries the token of each thing that the map names. Activation codes are left alone: to try one is to use it. Where there is no token,
- * it connects without one.
+ * Tries the token of each thing in the map. If there is no token, it connects without a credential. Activation codes are not tried,
+ * since that would use them up.
  */
 export async function checkTarget(target: Target, map: ThingMap): Promise<TargetCheck> {
   const left = map.named.flatMap(thingId => {
@@ -48,18 +47,18 @@ export async function checkTarget(target: Target, map: ThingMap): Promise<Target
 
 function notReached(error: unknown): LinkDown | undefined {
   if (error instanceof LinkDown) return error
-  // It takes nobody without a credential, so it was reached.
+  // The server refuses clients without a credential, so it was reached.
   if (error instanceof ThingHeld) return undefined
   throw error
 }
 
-/** @returns undefined: it may be right, and away for now */
+/** @returns undefined: the target may be right, but away */
 async function faultOf({ url, redactor }: Target, down: LinkDown): Promise<string | undefined> {
   if (down instanceof NoMqttServer) return down.message
   const { protocol, hostname, port } = new URL(url)
   const isCut = (down.cause as NodeJS.ErrnoException | undefined)?.code === 'ECONNRESET'
   if (protocol !== 'mqtts:' || !isCut) return undefined
-  // A listener without TLS closes such a connection, and so does a proxy whose server is away.
+  // A listener without TLS resets a TLS connection, but so does a proxy whose server is away.
   const withoutTls = { url: `mqtt://${hostname}:${port || 8883}`, redactor }
   const cut = await reach(withoutTls).then(() => undefined, notReached)
   return cut ? undefined : 'it answers without TLS: is it the port for mqtts?'

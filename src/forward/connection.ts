@@ -3,13 +3,13 @@ import type { Redactor } from '../core/refusals/redactor.ts'
 import { isToken } from '../core/token.ts'
 import type { Target } from './target.ts'
 
-/** The central server cannot be reached, or a connection to it has ended: it is to be tried again. */
+/** The central server cannot be reached, or the connection has ended: try again. */
 export class LinkDown extends Error {}
 
-/** Something is there that answers, but not as MQTT. */
+/** The target answers, but not as MQTT. */
 export class NoMqttServer extends LinkDown {}
 
-/** The central server does not take what is a thing's alone, or is no Thingwire: the other things may still go on. */
+/** The central server refuses a thing, or is no Thingwire. Other things may still be accepted. */
 export class ThingHeld extends Error {}
 
 class TokenRefused extends ThingHeld {
@@ -18,40 +18,40 @@ class TokenRefused extends ThingHeld {
   }
 }
 
-/** What the central server says of a write that it has refused for good (contract §7.2, `errors`), redacted (§1.1). */
+/** Why the central server has refused a write for good (contract §7.2, `errors`), redacted (§1.1). */
 export interface Refusal {
   readonly reason: string
   readonly message: string
-  /** The records that are at fault, the first 20, where the message says which. */
+  /** The invalid records, 20 at most, if the server names them. */
   readonly errors?: readonly { readonly index: number; readonly reason: string; readonly message: string }[]
-  /** Of the write. */
+  /** Write id. */
   readonly id?: string
 }
 
 /** Milliseconds. */
 const connectTimeout = 30_000
-/** How long a Thingwire may take for what it sends right behind SUBACK, milliseconds. */
+/** How long a Thingwire may take to send the date after SUBACK, or to answer an activation, milliseconds. */
 const answerTimeout = 10_000
-/** Characters of a text of the central server that are kept, and of a reason. */
+/** Most characters of a message or reason of the central server. */
 const longestText = 1_000
 const longestReason = 64
-/** As many records as a Thingwire blames in one refusal. */
+/** A Thingwire names at most this many records in one refusal. */
 const mostErrors = 20
-/** Bytes, as of the option `maxPacketSize`. */
+/** Least value of the option `maxPacketSize`, bytes. */
 const leastPacketSize = 1_024
 const noMqtt = 'it does not answer as an MQTT server'
 
 /**
  * One connection to the central server, as one thing there (contract §7.1: the username is its token). It sends one write at a
- * time, so that what is behind a refused record is not stored before what is left of its write.
+ * time: otherwise later records could be stored before the rest of a write that had a refused record.
  */
 export class Connection {
   readonly #client: MqttClient
   readonly #topic: string
   readonly #redactor: Redactor
-  /** Bytes of the largest packet that the central server takes, as announced. A Thingwire of before does not say. */
+  /** As the central server announces it, bytes. Older versions of Thingwire do not. */
   #maxPacketSize = Number.POSITIVE_INFINITY
-  /** Write id of the write that is under way, and its refusal. */
+  /** Write id of the pending write, and its refusal. */
   #id = ''
   #refusal: Refusal | undefined
   #isClosed = false
@@ -65,13 +65,13 @@ export class Connection {
     client.on('error', error => {
       problem = error
     })
-    client.once('close', () => this.#close(problem))
+    client.once('close', () => this.close(problem))
   }
 
   /**
-   * Connects, and makes sure that a Thingwire is there: any broker would acknowledge what is published.
+   * Connects, and checks that the server is a Thingwire, since any broker would acknowledge a publish.
    *
-   * @param clientId the same after each loss: the new connection ends the one before, and its writes
+   * @param clientId the same for each connection of a thing: a new one ends the one before, and its writes
    * @throws LinkDown, ThingHeld
    */
   static async open(target: Target, token: string, clientId: string): Promise<Connection> {
@@ -92,17 +92,17 @@ export class Connection {
     return !this.#isClosed
   }
 
-  /** Bytes of the longest payload that the central server takes. */
+  /** Longest payload that the central server takes, bytes. */
   get longestPayload(): number {
-    // In front of it are the topic with its length, and the packet id (MQTT-3.3.2).
+    // The topic with its length and the packet id precede the payload (MQTT-3.3.2).
     return this.#maxPacketSize - Buffer.byteLength(this.#topic) - 4
   }
 
   /**
-   * Sends a write. When it resolves, the write is durable at the central server, or refused there for good.
+   * Sends a write. Resolves when it is durable at the central server, or refused there for good.
    *
-   * @returns undefined: it is stored
-   * @throws LinkDown: it may be stored or not
+   * @returns undefined: the write is stored
+   * @throws LinkDown: the write may be stored or not
    */
   async publish(payload: Buffer, id: string): Promise<Refusal | undefined> {
     this.#id = id
@@ -113,12 +113,8 @@ export class Connection {
         else resolve()
       })
     })
-    // Its report is sent before its PUBACK, on the same connection.
+    // The central server sends a refusal before PUBACK, on the same connection.
     return this.#refusal
-  }
-
-  close(): void {
-    this.#close()
   }
 
   async #greeted(token: string): Promise<void> {
@@ -143,13 +139,13 @@ export class Connection {
 
   #takeLimits(payload: Buffer): void {
     const { maxPacketSize } = objectIn(payload)
-    // A limit of a few bytes would have every record refused.
+    // With a limit of a few bytes every record would be refused.
     if (Number.isSafeInteger(maxPacketSize) && Number(maxPacketSize) >= leastPacketSize) {
       this.#maxPacketSize = Number(maxPacketSize)
     }
   }
 
-  /** Other clients may write as the thing, too. */
+  /** Ignores refusals of other clients that write as the thing. */
   #takeRefusal(refusal: Refusal | undefined): void {
     if (refusal?.id === this.#id) this.#refusal = refusal
   }
@@ -174,7 +170,7 @@ export class Connection {
     })
   }
 
-  #close(problem?: Error): void {
+  close(problem?: Error): void {
     if (this.#isClosed) return
     this.#isClosed = true
     const why = new LinkDown(problem ? faultText(problem, this.#redactor) : 'the connection was closed')
@@ -184,7 +180,7 @@ export class Connection {
   }
 }
 
-/** Connects without a credential, to see what is there. @throws LinkDown, ThingHeld */
+/** Connects without a credential, to check that an MQTT server answers. @throws LinkDown, ThingHeld */
 export async function reach(target: Target): Promise<void> {
   const client = connectTo(target, {})
   try {
@@ -227,7 +223,7 @@ function connectTo({ url, ca }: Target, options: IClientOptions): MqttClient {
     clean: true,
     keepalive: 60,
     connectTimeout,
-    // Whoever has the connection decides when it is tried again, and with what.
+    // `Link` decides when to reconnect.
     reconnectPeriod: 0,
     resubscribe: false,
   })
@@ -237,7 +233,7 @@ function connected(client: MqttClient, { redactor }: Target): Promise<void> {
   return new Promise((resolve, reject) => {
     client.once('connect', () => resolve())
     client.on('error', (error: Error & { code?: unknown }) => {
-      // CONNACK 4 and 5; 3 says that it does not know now.
+      // CONNACK 4 or 5; 3 means that the server is unavailable now.
       if (error.code === 4 || error.code === 5) reject(new TokenRefused())
       else if (isOfParser(error)) reject(new NoMqttServer(`${noMqtt}: is it the MQTT port?`))
       else reject(new LinkDown(faultText(error, redactor), { cause: error }))
@@ -246,13 +242,13 @@ function connected(client: MqttClient, { redactor }: Target): Promise<void> {
   })
 }
 
-/** What MQTT, TLS or HTTP cannot read. Errors of sockets have a code, those of the parser of MQTT have none. */
+/** Whether MQTT, TLS or HTTP could not parse the answer. Socket errors have a code, errors of the MQTT parser have none. */
 function isOfParser({ code, message }: Error & { code?: unknown }): boolean {
   if (code === undefined) return message !== 'connack timeout'
   return String(code).startsWith('HPE_') || /wrong version number|packet length too long/.test(message)
 }
 
-/** For the operator. What is no error of the system may quote the central server, such as the names in its certificate. */
+/** Only a system error (with `syscall`) is sure not to quote the central server, such as the names in its certificate. */
 function faultText(error: Error & { code?: unknown; syscall?: unknown }, redactor: Redactor): string {
   const text = error.message || String(error.code)
   return error.syscall === undefined ? redactor.redact(text, longestText) : text
@@ -264,22 +260,22 @@ function isRefusedFilter(error: Error | null): boolean {
 }
 
 function end(client: MqttClient): void {
-  // What is still under way fails, and nobody waits for it any more.
+  // Pending requests fail now, and nobody waits for them.
   client.on('error', () => {})
   client.end(true)
 }
 
-/** @returns undefined: it is none */
+/** @returns undefined: the payload is no refusal of a write with an id */
 function parseRefusal(payload: Buffer, redactor: Redactor): Refusal | undefined {
   const { id, errors, ...refusal } = objectIn(payload)
-  const saidIn = ({ reason, message }: Readonly<Record<string, unknown>>) => ({
+  const textsIn = ({ reason, message }: Readonly<Record<string, unknown>>) => ({
     reason: redactor.redact(typeof reason === 'string' ? reason : 'refused', longestReason),
     message: redactor.redact(typeof message === 'string' ? message : '', longestText),
   })
   const blamed = (Array.isArray(errors) ? errors.slice(0, mostErrors) : []).flatMap(error =>
-    Number.isSafeInteger(error?.index) ? [{ index: error.index as number, ...saidIn(error) }] : [],
+    Number.isSafeInteger(error?.index) ? [{ index: error.index as number, ...textsIn(error) }] : [],
   )
-  return typeof id === 'string' ? { ...saidIn(refusal), errors: blamed, id } : undefined
+  return typeof id === 'string' ? { ...textsIn(refusal), errors: blamed, id } : undefined
 }
 
 function tokenIn(payload: Buffer): string | undefined {
@@ -287,7 +283,7 @@ function tokenIn(payload: Buffer): string | undefined {
   return typeof thingToken === 'string' && isToken(thingToken) ? thingToken : undefined
 }
 
-/** Empty where it is no JSON object. */
+/** @returns empty if the payload is no JSON object */
 function objectIn(payload: Buffer): Readonly<Record<string, unknown>> {
   try {
     return { ...JSON.parse(payload.toString()) }

@@ -12,60 +12,60 @@ interface FeedParts {
   readonly thingId: string
   readonly link: Link
   readonly budget: ByteBudget
-  /** Aborted when nothing is sent any more. */
+  /** Aborted when forwarding stops. */
   readonly stop: AbortSignal
-  /** The token of the thing at the central server, which may have to be asked for first. @throws LinkDown, ThingHeld */
+  /** The thing's token at the central server, from an activation if need be. @throws LinkDown, ThingHeld */
   readonly token: () => Promise<string>
   /** All records of these commits are acknowledged, or refused for good. */
   readonly onPassed: (commits: readonly Commit[]) => void
   readonly onSent: (records: number, bytes: number) => void
   readonly onRefused: (refused: RefusedRecord) => void
-  /** The central server does not take the thing: the feed is empty now, and to be filled again when it is freed. */
+  /** The central server refuses the thing: the feed is empty until it is freed. */
   readonly onHeld: (feed: Feed, why: string) => void
   readonly onFreed: (feed: Feed) => void
 }
 
-/** Of a write: what the central server commits in one go, and what a slow link carries in the time of a keep-alive. */
+/** Bounds of a write: one commit of the central server, and what a slow link transfers within a keep-alive. */
 const largestBatch = { records: 1_000, bytes: 128 * 1024 }
 const smallestBatch = { records: 1, bytes: 1_024 }
-/** After a refusal, milliseconds: the central server reports ten a second (contract §7.2). */
+/** Pause after a refusal, milliseconds: the central server reports ten a second (contract §7.2). */
 const refusalPause = 150
 /** How long a thing is held back before it is tried again, milliseconds. */
 const holdTime = 30_000
-/** So many times in a row a single record has cost the connection: it holds back its thing, and no longer the others. */
+/** A single record that has cost the connection this many times in a row holds back its thing, instead of all things. */
 const mostLosses = 8
 /** How long a feed may keep its connection while others wait for one, milliseconds. */
 const fairTime = 2_000
 
-/** The records of one thing on their way to the central server, in their order. */
+/** The records of one thing that wait for the central server, in order. */
 export class Feed implements ConnectionUser {
   readonly #parts: FeedParts
   #waiting: WaitingRecord[] = []
   #next = 0
   #bytes = 0
-  /** Up to this place, records are sent though they do not fill a write. */
+  /** Records before this index are sent even if they do not fill a write. */
   #flushed = 0
   #limits = largestBatch
-  /** Writes in a row that were not acknowledged, and the newest of them. */
+  /** Consecutive writes without an ack. */
   #losses = 0
+  /** The newest of them, to be sent again. */
   #unanswered: Batch | undefined
   #connection: Connection | undefined
-  /** Of the connection. */
+  /** The token of the connection. */
   #token: string | undefined
   #wake = () => {}
   #isSending = false
-  /** Why nothing is taken of it at the central server, and since when. */
+  /** Why the central server refuses the thing, and since when. */
   held: { readonly why: string; readonly since: number } | undefined
-  /** Up to which write number its commits were put in here. */
+  /** Write number up to which commits were added. */
   filledTo: number
-  /** Whether it is filled apart from the others, since it was held back. */
+  /** Whether the feed is filled separately from the others, since it was held back. */
   isBehind: boolean
-  /** Whether its position is kept apart from that of the others. */
+  /** Whether the feed's position is stored separately. */
   isApart: boolean
-  /** Receipt time of the oldest commit that is not in here, milliseconds, where it is known. */
+  /** Receipt time of the oldest commit that is not in the feed, milliseconds, if it is known. */
   oldestElsewhere: number | undefined
 
-  /** @param filledTo as `filledTo` @param isBehind as `isBehind` */
   constructor(parts: FeedParts, filledTo: number, isBehind: boolean) {
     this.#parts = parts
     this.filledTo = filledTo
@@ -81,17 +81,17 @@ export class Feed implements ConnectionUser {
     return this.#next >= this.#waiting.length
   }
 
-  /** About how many bytes wait in here. */
+  /** Approximate bytes of the waiting records. */
   get bytes(): number {
     return this.#bytes
   }
 
-  /** The oldest commit that waits in here. */
+  /** The oldest commit in the feed. */
   get oldest(): Commit | undefined {
     return this.#waiting[this.#next]?.commit
   }
 
-  /** To be called in the order of the write numbers. Sends what fills a write; the rest when it is flushed. */
+  /** Call it in the order of the write numbers. Sends full writes; `flush` sends the rest. */
   add(commit: Commit): void {
     if (commit.writeNumber <= this.filledTo) return
     this.filledTo = commit.writeNumber
@@ -103,7 +103,7 @@ export class Feed implements ConnectionUser {
     if (this.#isDue) this.#wake()
   }
 
-  /** Sends what waits in here. */
+  /** Sends all waiting records. */
   flush(): void {
     this.#flushed = this.#waiting.length
     this.#wake()
@@ -116,9 +116,9 @@ export class Feed implements ConnectionUser {
     return isFull || this.#next < this.#flushed || this.#unanswered !== undefined
   }
 
-  /** Gives up what waits in here up to a write number, as well as may be. */
+  /** Drops waiting records up to a write number, unless a write is being sent. */
   cut(upTo: number): void {
-    // Of a write that is under way the records stay in their places.
+    // The indexes of the records of a pending write must not change.
     if (this.#isSending) return
     this.#unanswered = undefined
     this.#waiting = this.#waiting.slice(this.#next).filter(({ commit }) => commit.writeNumber > upTo)
@@ -128,18 +128,18 @@ export class Feed implements ConnectionUser {
     this.#bytes = [...commits].reduce((sum, commit) => sum + sizeOf(commit), 0)
   }
 
-  /** The map has changed. @param token of the thing now; undefined: none is known */
+  /** The thing map has changed. @param token the thing's present token; undefined: none is known */
   useToken(token: string | undefined): void {
     if (token !== this.#token) this.#parts.link.release(this)
     this.#wake()
   }
 
-  /** Looks again at what there is to do. */
+  /** Checks again for work. */
   wake(): void {
     this.#wake()
   }
 
-  /** Sends what there is until it has to stop. Never rejects. */
+  /** Sends records until `stop`. Never rejects. */
   async run(): Promise<void> {
     const { stop, link } = this.#parts
     while (!stop.aborted) {
@@ -207,7 +207,7 @@ export class Feed implements ConnectionUser {
     this.#next += records.length
     this.#passed(records.filter(({ isLast }) => isLast).map(({ commit }) => commit))
     this.#parts.onSent(records.length, payload.length)
-    // To cut an array of many thousands costs as much as it is long.
+    // Cutting copies the array, so it is done rarely.
     if (this.isIdle || this.#next > 10_000) {
       this.#waiting = this.#waiting.slice(this.#next)
       this.#flushed = Math.max(0, this.#flushed - this.#next)
@@ -215,7 +215,7 @@ export class Feed implements ConnectionUser {
     }
   }
 
-  /** What the refusal does not blame is sent again; where it names no record, in halves. */
+  /** Drops the records that the refusal names, and sends the others again; if it names none, halves the write. */
   async #refused({ records }: Batch, { reason, message, errors = [] }: Refusal): Promise<void> {
     const blamed = new Map(errors.map(error => [error.index, error] as const))
     const [only] = records
@@ -231,7 +231,7 @@ export class Feed implements ConnectionUser {
     await rest(refusalPause, this.#parts.stop)
   }
 
-  /** A record that alone exceeds the limit of the central server is refused; the records of an older batch are split anew. */
+  /** Drops a single record that exceeds the limit of the central server; a batch of several records is split again. */
   #tooLarge({ records, payload }: Batch, longest: number): void {
     this.#unanswered = undefined
     const [only] = records
@@ -261,7 +261,7 @@ export class Feed implements ConnectionUser {
     this.#parts.onPassed(commits)
   }
 
-  /** A link that cuts each write off has smaller ones. The first time the same is sent again, for its write id. */
+  /** First sends the same write again, so that its write id counts; then smaller ones, since the link may break at each large write. */
   #lost(batch: Batch, error: Error): void {
     if (this.#parts.stop.aborted) return
     const { records, payload } = batch
@@ -310,37 +310,31 @@ export class Feed implements ConnectionUser {
   }
 }
 
-/** A record on its way to the central server. */
 export interface WaitingRecord {
-  /** Of which it is a record. */
   readonly commit: Commit
   readonly record: AcceptedRecord
-  /** Whether the commit is forwarded with it. */
+  /** Whether it is the last record of its commit. */
   readonly isLast: boolean
 }
 
-/** Records of one thing that are sent as one write, in their order. */
+/** Records of one thing that are sent as one write, in order. */
 export interface Batch {
   readonly records: readonly WaitingRecord[]
-  /** By which a refusal is recognised. */
+  /** Write id, which a refusal repeats. */
   readonly id: string
   readonly payload: Buffer
 }
 
 interface BatchLimits {
   readonly records: number
-  /** Of the payload. */
+  /** Bytes of the payload. */
   readonly bytes: number
 }
 
-/** Bytes of a payload beside its records, at most. */
+/** Most bytes of a payload beside its records. */
 const envelope = '{"id":"12345678901234567890","broadcast":false,"values":[]}'.length
 
-/**
- * The next write: as many of the records as the limits allow, one at least, and those of one `broadcast` flag.
- *
- * @param waiting not empty
- */
+/** The next write: as many records with the same `broadcast` flag as the limits allow, at least one. @param waiting not empty */
 export function formBatch(waiting: readonly WaitingRecord[], { records, bytes }: BatchLimits): Batch {
   const taken: WaitingRecord[] = []
   const texts: string[] = []
@@ -360,7 +354,7 @@ export function formBatch(waiting: readonly WaitingRecord[], { records, bytes }:
   return { records: taken, id, payload: Buffer.from(`{"id":"${id}"${flag},"values":[${values}]}`) }
 }
 
-/** As its sender wrote it, but for the datetime, which is there in any case. */
+/** The record as its sender wrote it, but always with a datetime. */
 function textOf({ key, value, geo, written, datetime, datetimeText }: AcceptedRecord): string {
   const measured = written ?? { value, geo }
   const at = datetimeText ?? formatDatetime(datetime)
@@ -369,9 +363,9 @@ function textOf({ key, value, geo, written, datetime, datetimeText }: AcceptedRe
 }
 
 /**
- * The write id: of the content and its place in the log. So a write that is sent again has the same id only if it is the same,
- * however the records are put together then, and also where a store that was restored gives write numbers again. Of 20
- * characters: a longer one could be taken for a credential, and be redacted in the report of a refusal.
+ * The write id, a digest of content and position in the log. So only an identical write has the same id, even if records are
+ * batched differently, or a restored store repeats write numbers. It has 20 characters: a longer id could pass for a credential,
+ * and be redacted in the refusal.
  */
 function idOf(records: readonly WaitingRecord[], values: string): string {
   const [first] = records

@@ -4,19 +4,17 @@ import type { Feed } from './feed.ts'
 
 interface FeedsParts {
   readonly records: Pick<RecordStore, 'readLog'>
-  /** Whether the thing is forwarded. */
   readonly isForwarded: (thingId: string) => boolean
   readonly makeFeed: (thingId: string, filledTo: number, isBehind: boolean) => Feed
   readonly stop: AbortSignal
 }
 
-/** Bytes that wait in memory to be sent, beyond which the log is not read on. */
+/** Most waiting bytes in memory; beyond it the log is not read. */
 const mostInMemory = 8 * 1024 * 1024
 const pageSize = 2_000
-/** What comes in quick turn is read together, milliseconds. */
+/** Commits within this time are read together, milliseconds. */
 const gatherFor = 20
 
-/** Where reading has come to, as it can be kept. */
 interface FeedsPosition {
   readonly after: number
   /** By thing id. */
@@ -24,22 +22,22 @@ interface FeedsPosition {
 }
 
 /**
- * Reads the commit log into a feed for each thing: all together, but for those that are behind since they were held back.
- * These are read together, too, until they have come as far as the others.
+ * Reads the commit log into a feed for each thing, for all things together. Feeds that are behind, since they were held back, are
+ * read in a second pass until they have caught up.
  */
 export class Feeds {
   readonly #parts: FeedsParts
   readonly #feeds = new Map<string, Feed>()
   readonly #running: Promise<void>[] = []
   #isRunning = false
-  /** Up to this write number, commits were put into the feeds that are not behind. */
+  /** Write number up to which all feeds are filled that are not behind. */
   #read: number
   /** Number of the newest commit. */
   #newest: number
   #cut: number
   #wake = () => {}
 
-  /** @param position as it was kept @param cut nothing up to there is forwarded @param newest as `delivered` is called with */
+  /** @param position as stored @param cut write number up to which nothing is forwarded @param newest number of the newest commit */
   constructor(parts: FeedsParts, { after, apart }: FeedsPosition, cut: number, newest: number) {
     this.#parts = parts
     this.#cut = cut
@@ -64,12 +62,12 @@ export class Feeds {
     this.#wake()
   }
 
-  /** Looks again at what there is to do. */
+  /** Checks again for work. */
   wake(): void {
     this.#wake()
   }
 
-  /** Reads and sends until it is stopped. @throws ThingwireError of the store: may be called again */
+  /** Reads and sends until `stop`. @throws ThingwireError of the store: call it again */
   async run(): Promise<void> {
     const { stop } = this.#parts
     if (!this.#isRunning) for (const feed of this.#feeds.values()) this.#running.push(feed.run())
@@ -85,19 +83,19 @@ export class Feeds {
     await Promise.all(this.#running)
   }
 
-  /** Part of the log, of things that are forwarded. */
+  /** A page of the log, with commits of forwarded things only. */
   async page(after: number, upTo: number, isOf = this.#parts.isForwarded): Promise<readonly Commit[]> {
     const { records } = this.#parts
     return await records.readLog({ after, before: upTo + 1, isOf, order: 'asc', limit: pageSize })
   }
 
-  /** Whether the commit is forwarded, refused for good or given up. */
+  /** Whether the commit is forwarded, refused for good or dropped. */
   isPassed({ thingId, writeNumber }: Commit): boolean {
     const feed = this.#feeds.get(thingId)
     return writeNumber <= Math.max(this.#cut, feed ? this.#positionOf(feed) : this.#read)
   }
 
-  /** Forwards nothing up to there, but for what is under way. */
+  /** Drops everything up to a write number, except pending writes. */
   cut(upTo: number): void {
     this.#cut = upTo
     this.#read = Math.max(this.#read, upTo)
@@ -122,13 +120,13 @@ export class Feeds {
     return { after, apart }
   }
 
-  /** Every commit of the feed's thing up to there is forwarded. */
+  /** Write number up to which the feed's commits are forwarded. */
   #positionOf({ oldest, isBehind, filledTo }: Feed): number {
     if (oldest) return oldest.writeNumber - 1
     return isBehind ? filledTo : this.#read
   }
 
-  /** @returns whether there was anything */
+  /** @returns whether there was anything to read */
   async #readTogether(): Promise<boolean> {
     const upTo = this.#newest
     if (this.#read >= upTo) return false
@@ -136,18 +134,18 @@ export class Feeds {
       this.#parts.isForwarded(thingId) && this.#feeds.get(thingId)?.isBehind !== true
     const page = await this.page(this.#read, upTo, isOf)
     for (const commit of page) {
-      // Meanwhile it may be given up, or its thing be held back.
+      // Meanwhile the commit may be dropped, or its thing held back.
       if (commit.records.length === 0 || commit.writeNumber <= this.#cut || !isOf(commit.thingId)) continue
       const feed = this.#feeds.get(commit.thingId) ?? this.#add(commit.thingId, this.#read, false)
       feed.add(commit)
     }
     this.#read = Math.max(this.#read, page.at(-1)?.writeNumber ?? upTo)
-    // Where others write all the time there is always more to read.
+    // Under steady writes there is always more to read, so `run` never flushes.
     if (this.#read >= upTo) this.#flush()
     return true
   }
 
-  /** @returns whether there was anything */
+  /** @returns whether there was anything to read */
   async #readBehind(): Promise<boolean> {
     const feeds = new Map(
       this.all
@@ -158,7 +156,7 @@ export class Feeds {
     const from = Math.min(...[...feeds.values()].map(each => each.from))
     const upTo = this.#read
     const page = from < upTo ? await this.page(from, upTo, thingId => feeds.has(thingId)) : []
-    // Meanwhile it may be held back: then it begins again further back.
+    // A feed that was held back meanwhile begins again further back.
     for (const [thingId, { feed, from }] of feeds)
       if (feed.filledTo !== from || feed.held) feeds.delete(thingId)
     for (const commit of page) {

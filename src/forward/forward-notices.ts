@@ -1,22 +1,21 @@
 import type { RefusedRecord } from '../core/forward-report.ts'
 import { formatDatetime } from '../core/record/datetime.ts'
 
-/** For the operator. */
 export interface ForwardLog {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void
   error(fields: object, message: string): void
 }
 
-/** What may come again and again is logged once in this time, milliseconds. */
+/** Shortest time between two repetitive notices of one kind, milliseconds. */
 const logEvery = 60_000
-/** Fewer records are no backlog. */
+/** Least number of records that count as a backlog. */
 const backlog = 1_000
 
 /** Notices of forwarding for the operator. */
 export class ForwardNotices {
   readonly #log: ForwardLog
-  /** By kind of notice, when it was last logged, by the monotonic clock. */
+  /** Time of the last notice by kind, by the monotonic clock. */
   readonly #loggedAt = new Map<string, number>()
 
   constructor(log: ForwardLog) {
@@ -72,7 +71,7 @@ export class ForwardNotices {
     this.#log.info({ waiting: records, bytes, forwarded, ...since }, 'records wait for the central server')
   }
 
-  /** @param fault why it is not used */
+  /** @param fault why the new map is not used */
   map(fault: Error | undefined): void {
     if (fault) this.#log.error({}, `${fault.message}; forwarding goes on with the thing map from before`)
     else this.#log.info({}, 'the thing map has changed')

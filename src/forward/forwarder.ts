@@ -19,9 +19,9 @@ import { Waiting } from './waiting.ts'
 export interface ForwardOptions {
   readonly target: Target
   readonly map: ThingMap
-  /** Default: as many as there are. */
+  /** Default: unlimited. */
   readonly bytesPerSecond?: number | undefined
-  /** Bytes of what waits, beyond which the oldest is given up. */
+  /** Most bytes of waiting records; beyond it the oldest are dropped. */
   readonly logLimit: number
   readonly log: ForwardLog
 }
@@ -33,11 +33,11 @@ interface ForwarderParts {
   readonly live: Live
 }
 
-/** How often the position is kept while it moves, milliseconds: so much may be sent again after a crash. */
+/** Interval at which the position is stored, milliseconds: records of this time may be sent again after a crash. */
 const keepEvery = 2_000
 
 /**
- * Hands the records of things to a central server (contract §11).
+ * Forwards the records of things to a central server (contract §11).
  *
  * ```
  *  commit log ──► feed of each thing ──► batch ──► connection of the thing ──► PUBACK
@@ -45,8 +45,8 @@ const keepEvery = 2_000
  *        ▲──────────────────── documents `forward/…` ◄───────────────────────────┘
  * ```
  *
- * All things are read together, from one position. A thing that the central server does not take has a position of its own
- * from then on (it is *apart*), so that it holds up no other one.
+ * All things are read together, from one position. A thing that the central server refuses gets a position of its own (it is *apart*),
+ * so that it does not delay the others.
  */
 export class Forwarder implements LogReader, ForwardReporter {
   readonly #options: ForwardOptions
@@ -68,7 +68,7 @@ export class Forwarder implements LogReader, ForwardReporter {
   private constructor(parts: ForwarderParts, options: ForwardOptions, progress: Progress) {
     const { target, map, bytesPerSecond, log } = options
     const { records, live, nodes } = parts
-    // Every feed that waits for the link listens.
+    // Each feed that waits for the link adds a listener.
     setMaxListeners(0, this.#stop.signal)
     this.#options = options
     this.#progress = progress
@@ -101,7 +101,7 @@ export class Forwarder implements LogReader, ForwardReporter {
     this.#stopLeading = nodes.lead('forward', (_stop, lock) => this.#run(lock))
   }
 
-  /** Goes on where the process before has ended. To be called before anything is written. @throws ThingwireError of the store */
+  /** Goes on from the stored position. Call it before anything is written. @throws ThingwireError of the store */
   static async open(parts: ForwarderParts, options: ForwardOptions): Promise<Forwarder> {
     const progress = await Progress.open(parts.documents, parts.live.keptWriteNumber)
     return new Forwarder(parts, options, progress)
@@ -119,22 +119,22 @@ export class Forwarder implements LogReader, ForwardReporter {
     return this.#options.map.named
   }
 
-  /** What is not acknowledged yet. */
+  /** Records that are not acknowledged yet. */
   get waiting(): Pick<Waiting, 'records' | 'bytes'> {
     return this.#waiting
   }
 
-  /** What was acknowledged since the start. */
+  /** Acknowledged records since the start of the process. */
   get sent(): { readonly records: number; readonly bytes: number } {
     return this.#sent
   }
 
-  /** Records, since forwarding began. */
+  /** Refused records since forwarding began. */
   get refusedCount(): number {
     return this.#progress.refusedCount
   }
 
-  /** Records, since forwarding began. */
+  /** Dropped records since forwarding began. */
   get dropped(): number {
     return this.#dropped
   }
@@ -147,7 +147,7 @@ export class Forwarder implements LogReader, ForwardReporter {
     return this.#held().length
   }
 
-  /** Receipt time of the oldest record that waits, milliseconds, as far as it is known; undefined: none does. */
+  /** Receipt time of the oldest waiting record, milliseconds, as far as it is known; undefined: none waits. */
   get oldest(): number | undefined {
     const times = this.#feeds.all.flatMap(({ oldest, oldestElsewhere }) => [
       ...(oldest ? [oldest.receivedAt] : []),
@@ -176,7 +176,7 @@ export class Forwarder implements LogReader, ForwardReporter {
     }
   }
 
-  /** Sends nothing any more, and keeps how far it has come. */
+  /** Stops sending, and stores the position. */
   async close(): Promise<void> {
     for (const stop of this.#stopListening) stop()
     this.#stop.abort()
@@ -199,7 +199,7 @@ export class Forwarder implements LogReader, ForwardReporter {
     if (!signal.aborted) this.#stop.abort()
   }
 
-  /** Until it has done its work, or everything stops. */
+  /** Repeats work that the store fails, until it is done or `stop`. */
   async #again(work: () => Promise<void>): Promise<void> {
     const { signal } = this.#stop
     while (!signal.aborted) {
@@ -223,7 +223,7 @@ export class Forwarder implements LogReader, ForwardReporter {
     this.#feeds.delivered(writeNumber)
   }
 
-  /** Of a thing that is held back, its records are not read: the oldest of them is to be known all the same. */
+  /** A held feed reads no records, but `oldest` needs the receipt time of the oldest one. */
   #noteBehind({ thingId, writeNumber, receivedAt }: Commit): void {
     const feed = this.#feeds.get(thingId)
     if (feed?.isBehind && writeNumber > feed.filledTo) feed.oldestElsewhere ??= receivedAt
@@ -293,7 +293,7 @@ export class Forwarder implements LogReader, ForwardReporter {
     }
   }
 
-  /** Never rejects: what is not kept is sent again. */
+  /** Never rejects: after a crash, records behind the stored position are sent again. */
   async #keep(lock: Lock): Promise<void> {
     const { after, apart } = this.#feeds.position()
     try {
@@ -318,8 +318,8 @@ export class Forwarder implements LogReader, ForwardReporter {
 }
 
 /**
- * Tokens for things that have an activation code alone. One after another: a code answers for the same thing at the central
- * server until that has used its token (contract §6.2, activation), so that nothing is lost where this process dies in between.
+ * Activates things that have only an activation code, one after another. Until a thing has used its token, the central server
+ * answers the code with that same thing (contract §6.2, activation): no use of the code is lost if this process dies in between.
  */
 class Activations {
   readonly #map: ThingMap
@@ -345,7 +345,7 @@ class Activations {
     return await this.#link.attempt(stop, async target => {
       const token = await activate(target, passage.code)
       await this.#map.keep(thingId, token)
-      // Its first use, before the code is asked again.
+      // Uses the token before the next activation with the same code.
       const connection = await Connection.open(target, token, `forward.${thingId}`)
       connection.close()
       return token

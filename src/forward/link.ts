@@ -2,37 +2,36 @@ import { rest } from '../core/async/retry-until.ts'
 import { Connection, LinkDown } from './connection.ts'
 import type { Target } from './target.ts'
 
-/** Connections to the central server at once: fewer than it takes from one address (contract §9). */
+/** Most connections to the central server: fewer than it takes from one address (contract §9). */
 const mostConnections = 200
-/** Connections that are being made at once. */
+/** Most connections that are being opened at a time. */
 const mostAttempts = 8
 /** Milliseconds. */
 const firstDelay = 1_000
 const longestDelay = 60_000
 
-/** Whoever uses a connection. */
 export interface ConnectionUser {
-  /** Whether it has nothing to send now, so that the connection can be given to another one. */
+  /** Whether the user has nothing to send now, so that another one may get its connection. */
   readonly isIdle: boolean
 }
 
-/** The way to the central server: how many connections there are, and when a lost one is tried again. */
+/** The connections to the central server: limits their number, and times reconnects. */
 export class Link {
   readonly #target: Target
   readonly #onChange: (problem?: string) => void
   readonly #connections = new Map<ConnectionUser, Connection>()
-  /** Connections that are being made. */
+  /** Connections that are being opened. */
   #opening = 0
   #attempts = 0
   #placesWanted = 0
   #waiting: (() => void)[] = []
   #failures = 0
-  /** When it may be tried again, by the monotonic clock. */
+  /** Time of the next attempt, by the monotonic clock. */
   #retryAt = 0
-  /** Why it was not reached; undefined: it was, or nobody has tried. */
+  /** Why the central server was not reached; undefined: it was, or nobody has tried. */
   problem: string | undefined
 
-  /** @param onChange called when it can no longer be reached, and why, and when it is reached again */
+  /** @param onChange called with a problem when the central server is lost, and without one when it is reached again */
   constructor(target: Target, onChange: (problem?: string) => void) {
     this.#target = target
     this.#onChange = onChange
@@ -42,7 +41,7 @@ export class Link {
     return [...this.#connections.values()].filter(({ isOpen }) => isOpen).length
   }
 
-  /** Waits until a connection can be made, and makes it. @throws LinkDown, ThingHeld; LinkDown if `stop` is aborted */
+  /** Opens a connection when there is room for one. @throws LinkDown, ThingHeld; LinkDown if `stop` is aborted */
   async connect(
     user: ConnectionUser,
     token: string,
@@ -62,7 +61,7 @@ export class Link {
     })
   }
 
-  /** Does something that needs a connection, when one may be tried. @throws as `connect`, and what the task throws */
+  /** Runs a task that opens a connection, when the next attempt is due. @throws as `connect`; errors of the task */
   async attempt<Result>(stop: AbortSignal, task: (target: Target) => Promise<Result>): Promise<Result> {
     await this.#turn(stop)
     try {
@@ -70,7 +69,7 @@ export class Link {
       this.#reached()
       return result
     } catch (error) {
-      if (error instanceof LinkDown && !stop.aborted) this.#failed(error.message)
+      if (error instanceof LinkDown && !stop.aborted) this.lost(error.message)
       throw error
     } finally {
       this.#attempts--
@@ -78,7 +77,7 @@ export class Link {
     }
   }
 
-  /** Whether somebody waits for a connection, and there are as many as may be. */
+  /** Whether a user waits for a connection because there are `mostConnections`. */
   get isCrowded(): boolean {
     return this.#placesWanted > 0
   }
@@ -86,11 +85,6 @@ export class Link {
   /** A write was acknowledged. */
   acked(): void {
     this.#failures = 0
-  }
-
-  /** A connection was lost over a write: all wait for a while. */
-  lost(problem: string): void {
-    this.#failed(problem)
   }
 
   /** Closes the connection of a user, if it has one. */
@@ -111,7 +105,7 @@ export class Link {
       if (stop.aborted) throw new LinkDown('it is not tried any more')
       const wait = this.#retryAt - performance.now()
       if (wait > 0) await rest(wait, stop)
-      // After a failure one tries for all.
+      // After a failure, only one attempt at a time.
       else if (this.#attempts < (this.#failures > 0 ? 1 : mostAttempts)) break
       else await this.#change()
     }
@@ -131,7 +125,7 @@ export class Link {
     }
   }
 
-  /** Something has changed; looked at once a second in any case. */
+  /** Resolves at the next change, or after a second. */
   async #change(): Promise<void> {
     await new Promise<void>(resolve => {
       const late = setTimeout(resolve, 1_000)
@@ -152,11 +146,12 @@ export class Link {
     this.#onChange()
   }
 
-  #failed(problem: string): void {
-    // Of those that one outage has hit, the first reports it.
+  /** A connection has failed or was lost: all users wait for a while. */
+  lost(problem: string): void {
+    // One outage fails many connections; only the first failure counts.
     if (performance.now() < this.#retryAt) return
     const delay = Math.min(longestDelay, firstDelay * 2 ** this.#failures++)
-    // Those whom one outage has hit do not all come at once when it ends.
+    // Random, so that the clients of one central server do not all return at once.
     this.#retryAt = performance.now() + delay * (0.5 + Math.random() / 2)
     const isNew = this.problem === undefined
     this.problem = problem
@@ -164,23 +159,23 @@ export class Link {
   }
 }
 
-/** Limits the bytes that are sent to so many a second, in the order of the calls. */
+/** Limits the bytes per second, in the order of the calls. */
 export class ByteBudget {
   readonly #bytesPerSecond: number
   /** When the link is free again, by the monotonic clock. */
   #freeAt = 0
 
-  /** @param bytesPerSecond Infinity: as many as there are */
+  /** @param bytesPerSecond Infinity: unlimited */
   constructor(bytesPerSecond = Number.POSITIVE_INFINITY) {
     this.#bytesPerSecond = bytesPerSecond
   }
 
-  /** Most bytes that are sent in one piece: those of a second, so that one thing does not keep the link for long. */
+  /** Most bytes of one write: those of a second, so that one thing does not occupy the link for long. */
   get piece(): number {
     return this.#bytesPerSecond
   }
 
-  /** Resolves when so many bytes may be sent. */
+  /** Resolves when the bytes may be sent. */
   async take(bytes: number, stop: AbortSignal): Promise<void> {
     if (this.#bytesPerSecond === Number.POSITIVE_INFINITY) return
     const now = performance.now()

@@ -5,30 +5,30 @@ import type { Commit, Document, DocumentStore } from '../core/ports.ts'
 import type { Live, LogReader } from '../live/index.ts'
 
 /**
- * `forward/cursor`: every commit up to `after` is forwarded, but for those of the things that have a position of their own. `cut`:
- * up to there nothing is forwarded any more, since too much waited.
+ * `forward/cursor`: every commit up to `after` is forwarded, except commits of things with a position of their own. Commits up to
+ * `cut` were dropped, since too much waited.
  */
 type CursorDocument = {
   readonly after: number
   readonly cut: number
-  /** Records, since forwarding began. */
+  /** Records since forwarding began. */
   readonly refused: number
   readonly dropped: number
-  /** Since when the server is run without forwarding, milliseconds. */
+  /** Time since which the server runs without forwarding, milliseconds. */
   readonly leftAt?: number
 }
 
-/** `forward/apart/<thing id>`: of this thing, which is held back, every commit up to `after` is forwarded. */
+/** `forward/apart/<thing id>`: every commit of this thing up to `after` is forwarded; the thing was held back. */
 type ApartDocument = { readonly after: number }
 
 export const forwardPrefix = 'forward/'
 const cursorName = `${forwardPrefix}cursor`
 const apartPrefix = `${forwardPrefix}apart/`
 const refusedPrefix = `${forwardPrefix}refused/`
-/** Refused records that are kept. */
+/** Most refused records that are stored. */
 const keptRefused = 1_000
 
-/** Where things stand. */
+/** As in `CursorDocument`. */
 export interface Position {
   readonly after: number
   readonly cut: number
@@ -37,14 +37,15 @@ export interface Position {
   readonly apart: ReadonlyMap<string, number>
 }
 
-/** How far forwarding has come, as documents of the store. */
+/** The position of forwarding, in documents of the store. */
 export class Progress {
   readonly #documents: DocumentStore
-  /** As it is kept. */
   #kept: Position
+  /** Stored refused records, with those that were removed since. */
   #refusedCount: number
+  /** Not stored yet. */
   #refused: RefusedRecord[] = []
-  /** When the server before was run without forwarding, milliseconds; undefined: it was not. */
+  /** Since when the server ran without forwarding before this start, milliseconds; undefined: it did not. */
   readonly leftAt: number | undefined
 
   private constructor(
@@ -60,9 +61,9 @@ export class Progress {
   }
 
   /**
-   * Reads it, or begins.
+   * Reads the position, or begins.
    *
-   * @param from number of the newest write: forwarding begins behind it, if it has not begun before
+   * @param from number of the newest write: forwarding begins after it, if it has not begun before
    * @throws ThingwireError of the store
    */
   static async open(documents: DocumentStore, from: number): Promise<Progress> {
@@ -76,7 +77,7 @@ export class Progress {
     return await Progress.#read(documents, cursor)
   }
 
-  /** Notes that the server is run without forwarding. @returns undefined: it has never forwarded. @throws ThingwireError of the store */
+  /** Notes that the server runs without forwarding. @returns undefined: it has never forwarded. @throws ThingwireError of the store */
   static async leave(documents: DocumentStore): Promise<Progress | undefined> {
     const cursor = await documents.transact([cursorName], ([document]) => {
       if (!document) return { put: {}, result: undefined, purpose: 'essential' }
@@ -95,7 +96,7 @@ export class Progress {
     return new Progress(documents, { after, cut, dropped, apart }, refused, leftAt)
   }
 
-  /** Whether the commit, of a thing that is forwarded, has to stay in the log, as is known durably. */
+  /** Whether a commit of a forwarded thing must stay in the log, by the stored position. */
   isNeeded({ thingId, writeNumber, records }: Commit): boolean {
     const { after, cut, apart } = this.#kept
     return records.length > 0 && writeNumber > Math.max(cut, apart.get(thingId) ?? after)
@@ -110,12 +111,12 @@ export class Progress {
     return this.#refusedCount + this.#refused.length
   }
 
-  /** Kept with the next position, which lies behind it. */
+  /** Stored with the next position, which is after the record. */
   addRefused(refused: RefusedRecord): void {
     this.#refused.push(refused)
   }
 
-  /** Keeps where things stand, durably. @param lock in whose name it is @throws ThingwireError of the store; LockLost */
+  /** Stores the position durably. @throws ThingwireError of the store; LockLost */
   async keep(position: Position, lock: Lock): Promise<void> {
     const refused = this.#refused.splice(0)
     const count = this.#refusedCount + refused.length
@@ -133,7 +134,7 @@ export class Progress {
       if (ordinal >= keptRefused) put[refusedName(ordinal - keptRefused)] = null
     }
     try {
-      // It lets the log be cut.
+      // Essential even on a full disk: it allows the log to be trimmed.
       await this.#documents.put(put, 'essential', lock)
     } catch (error) {
       this.#refused.unshift(...refused)
@@ -168,8 +169,8 @@ function isSame(one: Position, other: Position): boolean {
 }
 
 /**
- * What waits to be forwarded stays in the commit log while the server is run without forwarding, be it by mistake. What is
- * written meanwhile is not kept for it: nobody may ever forward again.
+ * Keeps commits that wait to be forwarded in the log while the server runs without forwarding, perhaps by mistake. Later commits
+ * are not kept, since forwarding may never resume.
  */
 export class LeftLog implements LogReader {
   readonly #progress: Progress

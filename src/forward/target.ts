@@ -3,11 +3,11 @@ import type { Redactor } from '../core/refusals/redactor.ts'
 
 /** The central server. */
 export interface Target {
-  /** As it is connected to, such as `mqtts://central:8883` or `wss://central/mqtt`. */
+  /** Such as `mqtts://central:8883` or `wss://central/mqtt`. */
   readonly url: string
   /** Certificates to trust in place of those of the system, PEM. */
   readonly ca?: Buffer
-  /** For what the central server says: it may repeat a credential. */
+  /** For texts of the central server, which may repeat a credential. */
   readonly redactor: Redactor
   /** Whether this server gave the token itself; undefined: its store is not open. */
   readonly isOwnToken?: (token: string) => Promise<boolean>
@@ -19,7 +19,7 @@ export const targetRule =
 
 const protocols = ['mqtt:', 'mqtts:', 'ws:', 'wss:']
 
-/** @returns undefined if it is no address of a server */
+/** @returns undefined: the text breaks `targetRule` */
 export function parseTargetUrl(text: string): string | undefined {
   if (!URL.canParse(text)) return undefined
   const url = new URL(text)
@@ -28,7 +28,7 @@ export function parseTargetUrl(text: string): string | undefined {
   if (username !== '' || password !== '' || search !== '' || hash !== '') return undefined
   const isWebSocket = protocol.startsWith('ws')
   if (!isWebSocket && pathname !== '' && pathname !== '/') return undefined
-  // Where a server without a prefix in front of it has it (contract §7.9).
+  // The path of a server that is not behind a proxy with a prefix (contract §7.9).
   if (isWebSocket && pathname === '/') url.pathname = '/mqtt'
   return url.href.replace(/\/$/, '')
 }

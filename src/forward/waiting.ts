@@ -2,21 +2,21 @@ import { partitionPoint } from '../core/algorithms/partition-point.ts'
 import { recordCount, sizeOf } from '../core/commit-outline.ts'
 import type { Commit } from '../core/ports.ts'
 
-/** Most commits that are counted, and given up, together, and most bytes of them. */
+/** Most commits, and most bytes, that are counted and dropped together. */
 const together = { commits: 1_000, bytes: 128 * 1024 }
 
-/** Commits behind one another in the log. */
+/** Consecutive commits of the log. */
 interface Portion {
-  /** Write number of its newest commit. */
+  /** Number of the newest commit. */
   upTo: number
-  /** Of all that were ever in it. */
+  /** All commits that were ever in the portion. */
   readonly all: { commits: number; bytes: number }
-  /** Of those that still wait. */
+  /** Records and bytes that still wait. */
   records: number
   bytes: number
 }
 
-/** Counts what waits to be forwarded, in portions, so that the oldest can be given up. */
+/** Counts the waiting records in portions, so that the oldest can be dropped. */
 export class Backlog {
   /** Oldest first. */
   #portions: Portion[] = []
@@ -31,7 +31,7 @@ export class Backlog {
     return this.#bytes
   }
 
-  /** To be called in the order of the write numbers. */
+  /** Call it in the order of the write numbers. */
   add(commit: Commit): void {
     let newest = this.#portions.at(-1)
     if (!newest || newest.all.commits >= together.commits || newest.all.bytes >= together.bytes) {
@@ -56,7 +56,7 @@ export class Backlog {
     this.#take(portion, { records: recordCount(commit), bytes: sizeOf(commit) })
   }
 
-  /** Nothing up to the write number waits any more, whatever was counted: things may have been removed. */
+  /** Nothing up to the write number waits any more, even if counted: things may have been removed. */
   clear(upTo: number): void {
     let count = 0
     for (const portion of this.#portions) {
@@ -67,7 +67,7 @@ export class Backlog {
     if (count > 0) this.#portions = this.#portions.slice(count)
   }
 
-  /** Gives up the oldest until no more than `bytes` wait. @returns up to which write number, and how many records */
+  /** Drops the oldest records until at most `bytes` wait. @returns the last dropped write number, and the dropped records */
   cut(bytes: number): { readonly upTo: number; readonly records: number } | undefined {
     const before = this.#records
     let upTo: number | undefined
@@ -94,16 +94,16 @@ export class Backlog {
   }
 }
 
-/** What waits to be forwarded: what there was at the start, which is counted little by little, and what has come since. */
+/** Counts the waiting records: those from before the start, which are counted in the background, and new ones. */
 export class Waiting {
   readonly #inherited = new Backlog()
   readonly #fresh = new Backlog()
   readonly #start: number
   #countedTo: number
-  /** Up to this write number everything was given up. */
+  /** Everything up to this write number was dropped. */
   #cut = 0
 
-  /** @param from write number behind which the count begins @param start of the newest commit at the start */
+  /** @param from write number after which the count begins @param start number of the newest commit at the start */
   constructor(from: number, start: number) {
     this.#start = start
     this.#countedTo = from
@@ -117,12 +117,11 @@ export class Waiting {
     return this.#inherited.bytes + this.#fresh.bytes
   }
 
-  /** Whether all that waited at the start is counted. */
+  /** Whether all records from before the start are counted. */
   get isCounted(): boolean {
     return this.#countedTo >= this.#start
   }
 
-  /** A commit has come. */
   add(commit: Commit): void {
     this.#fresh.add(commit)
   }
@@ -135,10 +134,10 @@ export class Waiting {
   }
 
   /**
-   * Counts what waited at the start.
+   * Counts the records from before the start.
    *
-   * @param read gives the commits behind a write number, up to another one; none: there are no more
-   * @param onCounted called with each that waits
+   * @param read reads commits after a write number, up to another one; none: there are no more
+   * @param onCounted called with each waiting commit
    */
   async count(
     read: (after: number, upTo: number) => Promise<readonly Commit[]>,
@@ -158,9 +157,9 @@ export class Waiting {
     }
   }
 
-  /** Gives up the oldest beyond so many bytes. @returns up to which write number, and how many records */
+  /** As `Backlog.cut`. */
   cut(bytes: number): { readonly upTo: number; readonly records: number } | undefined {
-    // What waited at the start is the oldest: before it is counted, nothing is given up.
+    // Records from before the start are the oldest, so nothing is dropped before they are counted.
     if (this.bytes <= bytes || !this.isCounted) return undefined
     const inherited = this.#inherited.cut(Math.max(0, bytes - this.#fresh.bytes))
     const fresh = this.#fresh.cut(bytes)
