@@ -6,16 +6,16 @@ import { arrayText, recordText } from '../core/record/record-text.ts'
 const nothing = Buffer.alloc(0)
 
 /**
- * The live messages of one commit (contract §7): one per ordinary record and per new latest, then one of the whole
- * write. Texts are made when the first subscriber wants them, and once for all of them.
+ * The live messages of one commit (contract §7.2): one per ordinary record and per new latest record, then the whole message. Texts
+ * are made for the first subscriber that wants them, and shared by all.
  *
- * A message has a place, from 0 on; that of the whole write is the last.
+ * Messages have places from 0; the whole message is the last.
  */
 export class LiveWrite {
   readonly commit: Commit
-  /** When the store delivered it, by the monotonic clock; undefined: it is sent again, later. */
+  /** When the store delivered the commit, by the monotonic clock; undefined: the message is sent later, from the log. */
   readonly committedAt: number | undefined
-  /** Of the message of the whole write: in front of it are those of single resources. */
+  /** Place of the whole message. */
   readonly wholePlace: number
   readonly #ordinary: readonly AcceptedRecord[]
   readonly #payloads: (Buffer | undefined)[]
@@ -26,13 +26,13 @@ export class LiveWrite {
     this.commit = commit
     this.committedAt = committedAt
     const { records, latest } = commit
-    // The new state of a magic record is delivered by a commit of its own.
+    // The new state of a magic resource comes in a commit of its own.
     this.#ordinary = records.some(isMagic) ? records.filter(record => !isMagic(record)) : records
     this.wholePlace = this.#ordinary.length + latest.length
     this.#payloads = new Array<Buffer | undefined>(this.wholePlace)
   }
 
-  /** Which resource the message at a place is about; undefined: the whole write. */
+  /** Key of the message at a place; undefined: the whole message. */
   keyAt(place: number): string | undefined {
     return this.#ordinary[place]?.key ?? this.#latestAt(place)?.key
   }
@@ -41,7 +41,7 @@ export class LiveWrite {
     return this.commit.latest[place - this.#ordinary.length]
   }
 
-  /** Payload of the message on `values/<keyAt(place)>`; empty if nothing is left of the resource. */
+  /** Payload of the message on `values/<keyAt(place)>`; empty if the resource has no records left. */
   value(place: number): Buffer {
     const made = this.#payloads[place]
     if (made) return made
@@ -50,12 +50,12 @@ export class LiveWrite {
     return payload
   }
 
-  /** Whether there is a message of the whole write: not where only something latest has changed. */
+  /** Whether there is a whole message: not if only a latest record has changed. */
   get hasWhole(): boolean {
     return this.commit.records.length > 0
   }
 
-  /** Payload of the message of the whole write: the bare array as written (contract §7). */
+  /** Payload of the whole message: the bare array as written (contract §7.2). */
   whole(): Buffer {
     this.#whole ??= Buffer.from(arrayText(this.commit.records.map(asWritten)))
     return this.#whole

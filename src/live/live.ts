@@ -12,15 +12,14 @@ interface LiveParts extends LogKeeperParts {
 }
 
 /**
- * What happens after the ack: every commit, in commit order, to whoever is subscribed to its thing.
+ * Delivers every commit, in commit order, to the subscribers of its thing.
  *
  * ```
  * store ── onCommit ──► sequencer ──► subscribers ──► outbox of each ──► socket
- *   └────── commit log (for who may have to read it again) ──► replay ──┘
+ *   └────────────── commit log (for log readers) ──────► replay ──┘
  * ```
  */
 export class Live {
-  /** Of which commits may be read again. */
   readonly log: LogKeeper
   readonly #records: RecordStore
   readonly #observer: Observer | undefined
@@ -50,32 +49,32 @@ export class Live {
     ]
   }
 
-  /** Number of the newest write that subscribers have. It may be given again after a crash: never sent to a client. */
+  /** Number of the newest delivered write. After a crash another write may get it, so clients never see it. */
   get writeNumber(): number {
     return this.#sequencer.writeNumber
   }
 
-  /** The same of the writes whose number is never given again. */
+  /** Number of the newest delivered write whose number no other write can get. */
   get keptWriteNumber(): number {
     return this.#isShared ? this.writeNumber : this.#keptWriteNumber
   }
 
-  /** Bytes of commits that wait to be handed on. */
+  /** Bytes of undelivered commits. */
   get waiting(): number {
     return this.#sequencer.waiting
   }
 
-  /** How many subscribers there are of things, each counted for each of its things. */
+  /** Number of subscriptions: a subscriber counts once for each of its things. */
   get subscriptions(): number {
     return this.#subscribers.size
   }
 
-  /** Resolves when writes may go on; undefined if they may now: too much waits to be handed on. */
+  /** Resolves when writes may go on, since too many commits are undelivered; undefined: they may go on now. */
   room(): Promise<void> | undefined {
     return this.#sequencer.room()
   }
 
-  /** From the next write on. @param thingId undefined: every thing */
+  /** Subscribes from the next write on. @param thingId undefined: every thing */
   subscribe(thingId: string | undefined, subscriber: Subscriber): void {
     this.#subscribers.add(thingId, subscriber)
   }
@@ -86,8 +85,8 @@ export class Live {
   }
 
   /**
-   * Takes a snapshot of the store, and calls `reached` at its place among the live messages: everything that it shows
-   * was delivered before, everything else comes behind. The caller closes it.
+   * Takes a snapshot of the store, and calls `reached` at its place among the live messages: between the writes that it shows and
+   * all later ones. The caller closes the snapshot.
    *
    * @throws ThingwireError of the store
    */
@@ -97,27 +96,22 @@ export class Live {
     return snapshot
   }
 
-  /**
-   * Calls `reached` at the place among the live messages where everything that was committed before the call was delivered, by
-   * whichever node.
-   *
-   * @throws ThingwireError of the store
-   */
+  /** Calls `reached` when all commits, of any node, from before the call are delivered. @throws ThingwireError of the store */
   async catchUp(reached: () => void = () => {}): Promise<void> {
     await this.#handedOn(await this.#records.catchUp(), reached)
   }
 
-  /** Messages were handed to the socket of a subscriber. @param committedAt of the oldest: `LiveWrite.committedAt` */
+  /** Reports that messages went to a subscriber's socket. @param committedAt `LiveWrite.committedAt` of the oldest one */
   sent(committedAt: number | undefined): void {
     if (committedAt !== undefined) this.#observer?.fannedOut((performance.now() - committedAt) / 1_000)
   }
 
-  /** Sends a refused write to everyone who is subscribed to the thing. @param payload JSON text */
+  /** Sends a refused write to the subscribers of the thing. @param payload JSON text */
   sendRefused(thingId: string, payload: Buffer): void {
     this.#subscribers.each(thingId, subscriber => subscriber.deliverRefused?.(thingId, payload))
   }
 
-  /** Resolves when the log is trimmed no more. */
+  /** Resolves when trimming of the log has ended. */
   async close(): Promise<void> {
     for (const stop of this.#stopListening) stop()
     this.#sequencer.stop()
@@ -133,7 +127,7 @@ export class Live {
     })
   }
 
-  /** @returns whether anybody is subscribed to it */
+  /** @returns whether the commit has subscribers */
   #handOn(commit: Commit, committedAt: number): boolean {
     this.log.count(commit)
     if (commit.stored) this.#keptWriteNumber = commit.writeNumber

@@ -4,17 +4,17 @@ import type { Lock } from '../core/locks.ts'
 import type { Nodes } from '../core/nodes.ts'
 import type { Commit, LogQuery, RecordStore } from '../core/ports.ts'
 
-/** What a reader is asked about, before it is committed. */
+/** A write before its commit. */
 export type LoggedWrite = Pick<Commit, 'thingId' | 'records' | 'broadcast'>
 
-/** Someone who may have to read commits again: sessions that are away, streams that were cut, the magic queue. */
+/** A part that may have to read commits again: absent sessions, interrupted streams, the magic queue. */
 export interface LogReader {
-  /** Whether the write is to be kept. Asked for every write: must be quick. */
+  /** Whether to keep the write in the log. Called for every write, so it must be quick. */
   wants(write: LoggedWrite): boolean
   /**
-   * A trim begins. What other nodes need counts, too: the answer is to come from documents.
+   * Begins a trim. The needs of other nodes count, too, so the answers must come from documents.
    *
-   * @returns whether a commit is still needed; asked newest first, about every commit of the log up to `upTo`
+   * @returns whether a commit is still needed; called newest first, with every commit of the log up to `upTo`
    */
   startTrim(upTo: number): Promise<(commit: Commit) => boolean>
 }
@@ -27,29 +27,27 @@ export interface LogKeeperParts {
 }
 
 /**
- * The log is trimmed when it has grown by as much as was left of it, and by this at least; and by the clock, since sessions
+ * The log is trimmed when it has grown by its size after the last trim, and at least by this; and at an interval, since sessions
  * and streams expire while nothing is written. Bytes, milliseconds.
  */
 const ownPace = { commits: 10_000, bytes: 4 * 1024 * 1024, interval: 3_600_000 }
-/** A shared log holds what is young whoever wants it, in memory: what has become old is looked at often. */
+/** A shared log has every recent commit, in memory, so it is trimmed often. */
 const sharedPace = { commits: 100_000, bytes: 64 * 1024 * 1024, interval: 10_000 }
-/** How much longer the interval is for each commit that was left, since a trim reads it: milliseconds. */
+/** The interval grows by this for each commit in the log, since a trim reads them all: milliseconds. */
 const delayPerCommit = 1
 const pageSize = 500
 
-/**
- * The commits that someone may have to read again (design: sessions are cursors), and no others for long. It is trimmed
- * by the node that leads `trim`.
- */
+/** Keeps the commits that log readers may need again, and removes others. The node that leads `trim` does so. */
 export class LogKeeper {
   readonly #parts: LogKeeperParts
   readonly #pace: typeof ownPace
   readonly #readers: LogReader[] = []
   readonly #stopTrimming: () => Promise<void>
-  /** Of what was logged since the newest trim began, and of what that left. */
+  /** Size of the commits since the newest trim began. */
   #grown = { commits: 0, bytes: 0 }
+  /** Size that the newest trim has left. */
   #left = { commits: 0, bytes: 0 }
-  /** Aborted when it has grown so much that it is to be trimmed before its time. */
+  /** Aborted when the log has grown so much that the next trim is due early. */
   #due = new AbortController()
   #handedOn = 0
 
@@ -59,7 +57,7 @@ export class LogKeeper {
     this.#stopTrimming = parts.nodes.lead('trim', (stop, lock) => this.#keepTrimmed(stop, lock))
   }
 
-  /** For good: what is written while a door is closed may be missed by its clients too. */
+  /** Adds a reader for good: clients of a closed door may miss writes, too. */
   keepFor(reader: LogReader): void {
     this.#readers.push(reader)
   }
@@ -69,7 +67,7 @@ export class LogKeeper {
     return false
   }
 
-  /** Takes note of a commit that was handed on. */
+  /** Counts a delivered commit. */
   count(commit: Commit): void {
     this.#handedOn = commit.writeNumber
     if (!commit.stored || !(this.#parts.isShared || this.isWanted(commit))) return
@@ -100,10 +98,10 @@ export class LogKeeper {
   }
 
   /**
-   * Removes what nobody needs any more.
+   * Removes commits that no reader needs.
    *
-   * @param stop breaks it off; absent: nothing does
-   * @param lock in whose name it is
+   * @param stop aborted: the trim ends early
+   * @param lock under which the trim takes effect
    */
   async trim(stop?: AbortSignal, lock?: Lock): Promise<void> {
     this.#grown = { commits: 0, bytes: 0 }
@@ -114,7 +112,7 @@ export class LogKeeper {
     const unneeded: number[] = []
     for await (const commit of this.read({ after: 0, before: upTo + 1, order: 'desc' })) {
       if (stop?.aborted) return
-      // All are asked: each counts what it needs.
+      // Ask every reader, since each one counts.
       const answers = needed.map(isNeeded => isNeeded(commit))
       if (answers.includes(true)) {
         left.commits++
@@ -128,7 +126,7 @@ export class LogKeeper {
     this.#left = left
   }
 
-  /** Resolves when it is trimmed no more. */
+  /** Resolves when trimming has ended. */
   close(): Promise<void> {
     return this.#stopTrimming()
   }
@@ -139,7 +137,7 @@ export class LogKeeper {
     while (!stop.aborted) {
       this.#due = new AbortController()
       await rest(this.#pace.interval + this.#left.commits * delayPerCommit, this.#due.signal)
-      // One that fails leaves more in the log than is needed; the next one finds it.
+      // After a failure the next trim removes the rest.
       if (!stop.aborted) await this.trim(stop, lock).catch(() => {})
     }
   }

@@ -2,43 +2,43 @@ import type { Socket } from 'node:net'
 import type { Writable } from 'node:stream'
 import { SinkWatch } from './sink-watch.ts'
 
-/** Most bytes that may wait for one subscriber (contract §7, stuck subscribers). */
+/** Most bytes that may wait for one subscriber (contract §7.6). */
 const maximumWaiting = 8 * 1024 * 1024
 
 interface OutboxParts<Item> {
   readonly sink: Writable
-  /** The connection under the sink, if it is one. */
+  /** The socket under the sink, if there is one. */
   readonly socket: Socket | undefined
-  /** The item as it goes on the wire; undefined if it cannot go yet: call `pump` when it can. */
+  /** The bytes of the item; undefined: it cannot be sent yet. Call `pump` when it can. */
   readonly encode: (item: Item) => Uint8Array | undefined
   /** Bytes that an item counts for while it waits. */
   readonly weigh: (item: Item) => number
-  /** How many bytes may be joined into one write to the sink; 0: an item each. */
+  /** Bytes that may be joined into one write to the sink; 0: one item per write. */
   readonly joined: number
-  /** How long the sink may take nothing of what it was given, milliseconds. */
+  /** How long the sink may accept nothing, milliseconds. */
   readonly drainTimeout: number
-  /** Called with each write to the sink: of the first of its items, which has waited longest. */
+  /** Called at each write to the sink with its first item, which has waited longest. */
   readonly onSent?: (first: Item) => void
-  /** The subscriber does not read, or not fast enough: it is to be disconnected. Called once at most. */
+  /** The subscriber reads too slowly or not at all: disconnect it. Called once at most. */
   readonly onStuck: (why: string) => void
 }
 
 /**
- * What waits to be sent to one subscriber, in order. Whoever pushes is never held up: the outbox paces by the sink,
- * and gives up a subscriber whose sink is stuck or too far behind.
+ * The messages that wait for one subscriber, in order. `push` never blocks: the outbox writes as fast as the sink takes it, and
+ * gives up a subscriber whose sink is stuck or too far behind.
  */
 export class Outbox<Item> {
   readonly #parts: OutboxParts<Item>
   readonly #queue = new Fifo<Item | Slot<Item>>()
   readonly #beside = new Fifo<Item>()
   #isTurnOfBeside = false
-  /** Bytes of the items that are not in a slot: whoever fills a slot waits for it to be taken. */
+  /** Bytes of the items outside slots: the producer of a slot paces itself by `whenTaken`. */
   #waiting = 0
   #isScheduled = false
   #isClosed = false
-  /** Of what is being written to the sink. */
+  /** First item of the present write to the sink. */
   #first: Item | undefined
-  /** Bytes that were sent since the sink was last empty. */
+  /** Bytes written since the sink was last empty. */
   #sent = 0
   readonly #watch: SinkWatch
 
@@ -49,7 +49,7 @@ export class Outbox<Item> {
     sink.on('drain', this.#onDrain)
   }
 
-  /** Whether everything that was pushed in order is on its way. */
+  /** Whether all items of `push` and of slots are sent. */
   get isEmpty(): boolean {
     return !this.#isClosed && this.#queue.isEmpty
   }
@@ -58,7 +58,7 @@ export class Outbox<Item> {
     this.#add(item, this.#queue)
   }
 
-  /** Sends an item that has no order with those that are pushed, and waits for none of them; they are sent in turn. */
+  /** Queues an item beside those of `push`, without an order between the two queues, which take turns. */
   pushBeside(item: Item): void {
     this.#add(item, this.#beside)
   }
@@ -81,12 +81,12 @@ export class Outbox<Item> {
     return slot
   }
 
-  /** Bytes in the sink that do not come from here; fewer than there are, where the sink has taken a part. */
+  /** Bytes in the sink that others have written; an underestimate once the sink has sent a part. */
   get foreignBytes(): number {
     return Math.max(0, this.#parts.sink.writableLength - this.#sent)
   }
 
-  /** Sends what can be sent. */
+  /** Sends as much as the sink takes. */
   pump(): void {
     const { sink, onSent } = this.#parts
     if (sink.writableLength === 0) this.#sent = 0
@@ -101,12 +101,12 @@ export class Outbox<Item> {
     this.watch()
   }
 
-  /** Looks at a sink that has not taken everything, until it has. */
+  /** Watches the sink until it is empty. */
   watch(): void {
     if (!this.#isClosed) this.#watch.begin()
   }
 
-  /** Drops what waits, and leaves the sink alone. */
+  /** Drops all items, and leaves the sink open. */
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
@@ -119,7 +119,7 @@ export class Outbox<Item> {
   #schedule(): void {
     if (this.#isScheduled || this.#isClosed) return
     this.#isScheduled = true
-    // What is pushed in one go leaves in one segment.
+    // Items that are pushed in one turn leave in one write.
     process.nextTick(() => {
       this.#isScheduled = false
       this.pump()
@@ -192,7 +192,7 @@ export class Outbox<Item> {
   }
 }
 
-/** A place in an outbox that is filled later: what was pushed behind it waits until it is closed. */
+/** A place in an outbox that is filled later: later items wait until the slot is closed. */
 export class Slot<Item> {
   readonly #onChange: () => void
   readonly #items = new Fifo<Item>()
@@ -210,7 +210,7 @@ export class Slot<Item> {
     this.#onChange()
   }
 
-  /** Resolves when everything that was pushed is on its way; with false when the outbox is closed before. */
+  /** Resolves with true when all items are sent; with false if the outbox is closed before. */
   whenTaken(): Promise<boolean> {
     if (this.#items.isEmpty) return Promise.resolve(!this.#isAbandoned)
     return new Promise(resolve => this.#taken.push(resolve))
@@ -232,7 +232,7 @@ export class Slot<Item> {
     for (const resolve of this.#taken.splice(0)) resolve(true)
   }
 
-  /** There is no outbox any more. */
+  /** The outbox is closed. */
   abandon(): void {
     this.isOpen = false
     this.#isAbandoned = true
@@ -241,7 +241,7 @@ export class Slot<Item> {
   }
 }
 
-/** First in, first out, of many thousands too: to shift an array of those costs as much as it is long. */
+/** A queue for many thousands of items: `Array.shift` would copy them each time. */
 class Fifo<Item> {
   #items: Item[] = []
   #next = 0
@@ -250,7 +250,6 @@ class Fifo<Item> {
     return this.#items.length === 0
   }
 
-  /** What came first; undefined: it is empty. */
   get head(): Item | undefined {
     return this.#items[this.#next]
   }
@@ -259,7 +258,6 @@ class Fifo<Item> {
     this.#items.push(item)
   }
 
-  /** Takes out what came first. */
   shift(): void {
     this.#next++
     if (this.#next < 1_000 && this.#next < this.#items.length) return
@@ -267,7 +265,7 @@ class Fifo<Item> {
     this.#next = 0
   }
 
-  /** Takes out everything. */
+  /** @returns the removed items */
   clear(): readonly Item[] {
     const left = this.#items.slice(this.#next)
     this.#items = []

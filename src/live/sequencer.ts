@@ -1,23 +1,20 @@
 import { sizeOf } from '../core/commit-outline.ts'
 import type { Commit } from '../core/ports.ts'
 
-/** How long commits are handed on in one go, milliseconds: sockets are read and acks written in between. */
+/** Time for commits in one turn of the event loop, milliseconds: sockets are read and acks written in between. */
 const slice = 5
-/**
- * The same while more than half as many wait as when it was over the last time, or anything if nothing did: what waits is to
- * become less, even if more comes in.
- */
+/** Time while more than half of the entries that the last slice left are still waiting: the queue must get shorter under load. */
 const longestSlice = 15
-/** Commits without a subscriber that are handed on before the clock is read: reading it takes longer than one of them. */
+/** Commits without a subscriber between two readings of the clock, which take longer than such a commit. */
 const unsentAtOnce = 64
-/** Most bytes of this node's commits that may wait (contract §9); writes go on when half of them are handed on. */
+/** Most bytes of this node's commits that may wait (contract §9); writes go on when half of them are delivered. */
 const maximumWaiting = 64 * 1024 * 1024
 /** Most bytes of other nodes' commits that may wait: their writes do not wait for this node. */
 const maximumWaitingElsewhere = 256 * 1024 * 1024
 
 /**
- * Hands commits on in commit order, later than the store delivers them: an ack must not wait for the subscribers of the
- * write, nor the event loop for all subscribers of a large group of writes.
+ * Delivers commits in commit order, asynchronously: an ack must not wait for the subscribers of the write, nor the event loop for
+ * all subscribers of a large group of writes.
  */
 export class Sequencer {
   readonly #handOn: (commit: Commit, takenAt: number) => boolean
@@ -29,19 +26,19 @@ export class Sequencer {
   #waiting = 0
   #waitingElsewhere = 0
   #room: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined
-  /** When the next commit to be handed on was taken, by the monotonic clock. */
+  /** When the next commit of the queue was taken, by the monotonic clock. */
   #takenAt = 0
-  /** Whether that is known of what is taken now: the clock is asked once an iteration of the event loop, since it costs as much as a take. */
+  /** Whether this turn of the event loop has read the clock, which costs as much as `take`. */
   #isStamped = false
-  /** How many entries of the queue the last slice left. */
+  /** Entries of the queue that the last slice left. */
   #left = 0
   #isScheduled = false
   #isStopped = false
 
   /**
-   * @param writeNumber number of the newest write before the first that is to be handed on
-   * @param handOn called with the time at which the store delivered the commit, by the monotonic clock; returns whether anybody subscribes
-   * @param onDropped called in place of commits that are not handed on, since too much of other nodes waits
+   * @param writeNumber number of the newest write before the first one to deliver
+   * @param handOn delivers a commit; `takenAt`: when the store did, by the monotonic clock. Returns whether it has subscribers
+   * @param onDropped called in place of commits that are dropped, since too many commits of other nodes wait
    */
   constructor(
     writeNumber: number,
@@ -53,17 +50,17 @@ export class Sequencer {
     this.#onDropped = onDropped
   }
 
-  /** Number of the newest write that was handed on. */
+  /** Number of the newest delivered write. */
   get writeNumber(): number {
     return this.#writeNumber
   }
 
-  /** Bytes of commits that are not handed on yet. */
+  /** Bytes of undelivered commits. */
   get waiting(): number {
     return this.#waiting + this.#waitingElsewhere
   }
 
-  /** To be called in commit order. */
+  /** Call it in commit order. */
   take(commit: Commit): void {
     if (this.#isStopped) return
     this.#stamp()
@@ -73,7 +70,7 @@ export class Sequencer {
     this.#schedule()
   }
 
-  /** Resolves when no more of this node's commits wait than may; undefined if so it is. */
+  /** Resolves when new writes may go on; undefined: they may go on now. */
   room(): Promise<void> | undefined {
     if (this.#waiting <= maximumWaiting) return this.#room?.promise
     if (!this.#room) {
@@ -87,9 +84,9 @@ export class Sequencer {
   }
 
   /**
-   * Calls `reached` when every write up to `writeNumber` is handed on, and none behind it.
+   * Calls `reached` when all writes up to `writeNumber`, and no later ones, are delivered.
    *
-   * @throws RangeError if one behind it was handed on already
+   * @throws RangeError if a later write is delivered already
    */
   at(writeNumber: number, reached: () => void): void {
     if (writeNumber < this.#writeNumber) throw new RangeError(`write ${writeNumber} was passed`)
@@ -101,19 +98,18 @@ export class Sequencer {
     this.#schedule()
   }
 
-  /** Calls `reached` when everything that was taken is handed on, and nothing that is taken later. */
+  /** Calls `reached` when all commits taken so far are delivered, before any later one. */
   atEnd(reached: () => void): void {
     this.#queue.push({ writeNumber: this.#newest, reached })
     this.#schedule()
   }
 
-  /** Hands nothing on any more. */
   stop(): void {
     this.#isStopped = true
     this.#giveRoom()
   }
 
-  /** What is taken from here on, in this iteration of the event loop, was taken now. */
+  /** Queues the present time for the commits of this turn of the event loop. */
   #stamp(): void {
     if (this.#isStamped) return
     this.#isStamped = true

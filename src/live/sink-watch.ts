@@ -2,28 +2,26 @@ import { readFile } from 'node:fs/promises'
 import type { Socket } from 'node:net'
 import type { Writable } from 'node:stream'
 
-/** How often a sink that has not taken everything is looked at, as a part of `drainTimeout`. */
+/** Checks of a sink within `drainTimeout`. */
 const looksPerTimeout = 10
 
 interface SinkWatchParts {
   readonly sink: Writable
-  /** The connection under the sink, if it is one. */
+  /** The socket under the sink, if there is one. */
   readonly socket: Socket | undefined
-  /** How long the sink may take nothing of what it was given, milliseconds. */
+  /** How long the sink may accept nothing, milliseconds. */
   readonly drainTimeout: number
-  /** The sink takes nothing. */
+  /** The sink accepts nothing. */
   readonly onStuck: (why: string) => void
 }
 
-/** Looks at a sink that has not taken everything, until it has, and reports one that takes nothing. */
+/** Checks a sink until it is empty, and reports a sink that accepts nothing. */
 export class SinkWatch {
   readonly #parts: SinkWatchParts
   #look: NodeJS.Timeout | undefined
-  /**
-   * How often the sink was looked at since it was seen to take something, and what was in it then. Counted, not measured: after
-   * a pause of this process it has still to be heard of what was taken meanwhile.
-   */
+  /** Checks without progress. A count instead of a time: after a pause of the process, `drain` events are still to come. */
   #looksInVain = 0
+  /** Bytes in the sink at the last check. */
   #inSink = 0
   #inKernel: string | undefined
 
@@ -32,7 +30,7 @@ export class SinkWatch {
     parts.sink.on('drain', this.#onDrain)
   }
 
-  /** Does nothing if it has begun already. */
+  /** Does nothing if the watch has begun already. */
   begin(): void {
     const { sink, drainTimeout } = this.#parts
     if (this.#look || sink.writableLength === 0) return
@@ -76,21 +74,21 @@ export class SinkWatch {
   }
 }
 
-/** How long what was read is good, milliseconds: the connections that stand are all looked at in one reading. */
+/** How long a reading is valid, milliseconds, so that all stalled connections share one. */
 const freshFor = 200
 
-/** Tables of the system's TCP connections (proc_net(5)); there are none but on Linux. */
+/** The kernel's tables of TCP connections (proc_net(5)); only on Linux. */
 const tables = ['/proc/net/tcp', '/proc/net/tcp6']
 
 let newest: { readonly at: number; readonly reading: Promise<ReadonlyMap<string, string>> } | undefined
 
 /**
- * What the system holds of what was written to a socket: it changes as long as the peer takes something.
+ * The kernel's send queue of a socket, which changes while the peer reads.
  *
- * Node does not show it. Its own signs, `drain` and `writableLength`, stand still until a third of the send buffer is
- * free, which is over a megabyte for a connection with a backlog: some seconds of a slow reader's time.
+ * Node does not show it: `drain` and `writableLength` do not change until a third of the send buffer is free. For a connection with
+ * a backlog that is over a megabyte, for which a slow reader needs several seconds.
  *
- * @returns undefined where the system does not say
+ * @returns undefined: not known
  */
 async function kernelQueue(socket: Socket): Promise<string | undefined> {
   const { localPort, remotePort } = socket
@@ -101,7 +99,7 @@ async function kernelQueue(socket: Socket): Promise<string | undefined> {
   return (await newest.reading).get(nameOf(hex(localPort), hex(remotePort)))
 }
 
-/** Queues by local and remote port. Of two peers with one port there are both: a change of either is taken for one. */
+/** Send queues by local and remote port. Two peers with the same port share an entry: a change of either counts for both. */
 async function readTables(): Promise<ReadonlyMap<string, string>> {
   const queues = new Map<string, string>()
   for (const table of tables) {

@@ -1,22 +1,21 @@
 import type { LiveWrite } from './live-write.ts'
 
-/** Who gets live messages: an MQTT connection, an HTTP stream. Must not throw. */
+/** An MQTT connection or an HTTP stream. Its methods must not throw. */
 export interface Subscriber {
-  /** Called once for each write of a thing that it is subscribed to, in commit order. */
+  /** Called once for each write of a subscribed thing, in commit order. */
   deliver(write: LiveWrite): void
-  /** Called for each refused write that is sent. @param payload JSON text */
+  /** @param payload JSON text */
   deliverRefused?(thingId: string, payload: Buffer): void
-  /** Called in place of writes, of whatever things, that are not delivered: this node has missed them. */
+  /** Called in place of writes, of any things, that this node has missed. */
   missed?(): void
 }
 
-/** Subscribers by thing. */
 export class Subscribers {
   readonly #byThing = new Map<string, Set<Subscriber>>()
   readonly #ofEveryThing = new Set<Subscriber>()
   #size = 0
 
-  /** A subscriber counts once for each thing, and once for every thing. */
+  /** A subscriber counts once for each of its things. */
   get size(): number {
     return this.#size + this.#ofEveryThing.size
   }
@@ -44,14 +43,14 @@ export class Subscribers {
     if (ofThing.size === 0) this.#byThing.delete(thingId)
   }
 
-  /** Calls `visit` once for everyone who is subscribed to the thing. */
+  /** Calls `visit` once for each subscriber of the thing. */
   each(thingId: string, visit: (subscriber: Subscriber) => void): void {
     const ofThing = this.#byThing.get(thingId)
     for (const subscriber of ofThing ?? []) visit(subscriber)
     for (const subscriber of this.#ofEveryThing) if (!ofThing?.has(subscriber)) visit(subscriber)
   }
 
-  /** Everyone, once. */
+  /** Each subscriber, once. */
   get all(): ReadonlySet<Subscriber> {
     return new Set([this.#ofEveryThing, ...this.#byThing.values()].flatMap(some => [...some]))
   }

@@ -2,19 +2,19 @@ import { randomBytes } from 'node:crypto'
 import type { DocumentStore } from '../../core/ports.ts'
 
 export const epochsName = 'streams-runs'
-/** Ids of older epochs are unknown: no stream can be resumed over so many. */
+/** Ids of older epochs are unknown: no stream can be resumed over that many. */
 const maximumEpochs = 100
 
-/** The time from one opening of the store to the next. */
+/** The time from one opening of the store to the next; `from`: newest write number when it began. */
 type Epoch = { readonly id: string; readonly from: number }
 
 /** `streams-runs` */
 type EpochsDocument = { readonly runs: readonly Epoch[] }
 
 /**
- * Spells write numbers as the ids of events that clients of a stream hold, and reads only those that mean the same write
- * today: a store that was restored gives the numbers behind its copy again, and another store has others altogether.
- * So an id names the epoch in which it was given out, and the store keeps with which number each epoch began.
+ * Event ids of streams, made of write numbers. A restored store uses the write numbers after its backup again, and another store
+ * has different ones. So an id names its epoch, and the store keeps the write number with which each epoch began: an id is valid
+ * only if it still means the same write.
  */
 export class EventIds {
   readonly #epochs: readonly Epoch[]
@@ -28,8 +28,8 @@ export class EventIds {
   /**
    * Begins an epoch.
    *
-   * @param from write number behind which it begins; undefined: it goes on with the epoch that there is, of a store whose write
-   * numbers are never given again, whichever node opens it
+   * @param from write number after which the epoch begins; undefined: the present epoch goes on, since a shared store never uses a
+   * write number again
    */
   static async begin(documents: DocumentStore, from?: number): Promise<EventIds> {
     const id = randomBytes(6).toString('base64url')
@@ -42,12 +42,11 @@ export class EventIds {
     return new EventIds(epochs, epochs.at(-1)?.id ?? id)
   }
 
-  /** The id of the event of a write. */
   of(writeNumber: number): string {
     return `${this.#current}.${writeNumber}`
   }
 
-  /** The number of the write of an event; undefined if the id is none of this store. */
+  /** The write number of an event; undefined: the id is none of this store. */
   read(eventId: string): number | undefined {
     const [, id, digits] = /^([\w-]{8})\.(\d{1,16})$/.exec(eventId) ?? []
     const index = this.#epochs.findIndex(epoch => epoch.id === id)

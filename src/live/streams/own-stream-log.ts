@@ -4,43 +4,43 @@ import type { Live, LiveWrite, LoggedWrite, LogReader, Subscriber } from '../ind
 import { EventIds } from './event-ids.ts'
 import type { Streamed, StreamLog } from './shared-stream-log.ts'
 
-/** Writes of a thing that stay readable at least, as long as the thing counts as streamed (contract §8). */
+/** At least this many writes stay readable while the thing counts as streamed (contract §8). */
 const keptWrites = 1_000
 const marks = 10
 
-/** Whether a stream shows the commit, and shows it again to who resumes. */
+/** Whether a stream shows the commit, live or resumed. */
 export function isStreamed({ records, broadcast }: Pick<Commit, 'records' | 'broadcast'>): boolean {
   return broadcast && records.length > 0
 }
 
-/** A thing whose writes are kept for the streams that may be resumed. */
+/** A thing whose writes are kept so that streams can be resumed. */
 export class StreamedThing implements Subscriber {
   readonly thingId: string
-  /** Every write behind this number that a stream shows is in the commit log. */
+  /** The commit log has every streamed write after this number. */
   since: number
-  /** Streams that are open. */
+  /** Number of open streams. */
   streams = 0
-  /** Runs while there are none. */
+  /** Runs while there are no streams. */
   expiry: NodeJS.Timeout | undefined
-  /** Resolves when every write behind `since` is kept, and that is durable; undefined: this process has opened no stream. */
+  /** Resolves when `since` is stored; undefined: this process has opened no stream. */
   beginning: Promise<void> | undefined
-  /** While it is being given up. */
+  /** Set while the thing expires. */
   ending: Promise<void> | undefined
-  /** Every so many writes the number of one, oldest first. */
+  /** Number of every hundredth write, oldest first. */
   readonly #marks: number[] = []
   #sinceMark = 0
   readonly #held = new Set<{ readonly writeNumber: number }>()
 
   readonly #isInherited: boolean
 
-  /** @param isInherited whether the process before has kept its writes behind `since` */
+  /** @param isInherited whether the previous process has kept the writes after `since` */
   constructor(thingId: string, since: number, isInherited: boolean) {
     this.thingId = thingId
     this.since = since
     this.#isInherited = isInherited
   }
 
-  /** Its writes behind this one are kept. */
+  /** Writes after this one are kept. */
   begin(writeNumber: number): void {
     if (!this.#isInherited) this.since = Math.max(this.since, writeNumber)
   }
@@ -54,14 +54,14 @@ export class StreamedThing implements Subscriber {
     if (this.#marks.length > marks + 1) this.#marks.shift()
   }
 
-  /** Keeps what is behind a write until the function that it returns is called. */
+  /** Keeps the writes after this one. @returns ends that */
   hold(writeNumber: number): () => void {
     const held = { writeNumber }
     this.#held.add(held)
     return () => this.#held.delete(held)
   }
 
-  /** Gives up the writes of which there are newer ones enough; whether there were any. */
+  /** Moves `since` forward if enough newer writes are kept. @returns whether it has moved */
   cut(): boolean {
     const [mark] = this.#marks
     if (mark === undefined || this.#marks.length <= marks) return false
@@ -77,17 +77,14 @@ export const streamPrefix = 'streams/'
 const keptFor = 600_000
 
 /**
- * `streams/<thing id>`, as long as the writes of the thing are kept: every one behind the number `since` is in the commit
- * log. Put before the first stream begins, raised before a trim cuts, removed before the writes are no longer kept.
+ * `streams/<thing id>`: the commit log has every streamed write of the thing after the number `since`. Put before the first stream
+ * begins, raised before a trim, removed before the writes are no longer kept.
  */
 type StreamDocument = { readonly since: number }
 
 const documentName = (thingId: string) => streamPrefix + thingId
 
-/**
- * The log of a store of one's own has only what is wanted of it: the writes of things that are streamed, or were a short
- * time ago.
- */
+/** In an unshared store the log has only wanted writes: those of things that are streamed, or were in the last ten minutes. */
 export class OwnStreamLog implements StreamLog, LogReader {
   readonly #documents: DocumentStore
   readonly #live: Live
@@ -101,7 +98,7 @@ export class OwnStreamLog implements StreamLog, LogReader {
     this.#eventIds = eventIds
   }
 
-  /** Takes over what the process before has left. To be called before anything is written. @throws ThingwireError of the store */
+  /** Takes over the things of the previous process. Call it before anything is written. @throws ThingwireError of the store */
   static async open(documents: DocumentStore, live: Live): Promise<OwnStreamLog> {
     const log = new OwnStreamLog(documents, live, await EventIds.begin(documents, live.keptWriteNumber))
     for await (const [thingId, { since }] of listDocuments<StreamDocument>(documents, streamPrefix)) {
@@ -120,7 +117,7 @@ export class OwnStreamLog implements StreamLog, LogReader {
     for (const thing of this.#things.values()) {
       if (!thing.ending && thing.cut()) documents[documentName(thing.thingId)] = { since: thing.since }
     }
-    // It lets the log be cut.
+    // Essential even on a full disk: it allows the log to be trimmed.
     await this.#documents.put(documents, 'essential')
     return commit => {
       const since = this.#things.get(commit.thingId)?.since
@@ -182,7 +179,7 @@ export class OwnStreamLog implements StreamLog, LogReader {
     return thing ?? this.#add(thingId, undefined)
   }
 
-  /** @param since undefined: its writes are kept from now on */
+  /** @param since undefined: writes are kept from now on */
   #add(thingId: string, since: number | undefined): StreamedThing {
     const thing = new StreamedThing(thingId, since ?? this.#live.keptWriteNumber, since !== undefined)
     this.#things.set(thingId, thing)
@@ -193,7 +190,7 @@ export class OwnStreamLog implements StreamLog, LogReader {
 
   async #begin(thing: StreamedThing): Promise<void> {
     await this.#live.catchUp(() => thing.begin(this.#live.keptWriteNumber))
-    // One small document a thing, without which nothing of it could be read as it comes.
+    // Essential even on a full disk: it is small, and the thing cannot be streamed without it.
     await this.#documents.put({ [documentName(thing.thingId)]: { since: thing.since } }, 'essential')
   }
 

@@ -4,35 +4,35 @@ import { ThingwireError } from '../../errors.ts'
 import type { Live } from '../index.ts'
 import type { EventIds } from './event-ids.ts'
 
-/** The writes that streams of events may be resumed over (contract §8). */
+/** The writes with which event streams can be resumed (contract §8). */
 export interface StreamLog {
   /**
-   * A stream of the thing begins. From when this resolves, every write of the thing is kept.
+   * Begins a stream of the thing. When this resolves, all later writes of the thing are kept.
    *
-   * @param lastEventId the id of the last event that the client has, if any
+   * @param lastEventId id of the client's last event, if any
    * @throws ThingwireError of the store
    */
   enter(thingId: string, lastEventId?: string): Promise<Streamed>
-  /** Gives nothing up any more: what is kept now, the next process relies on. */
+  /** Expires nothing any more: the next process takes over the kept writes. */
   close(): void
 }
 
-/** A stream's part of it; to be left once. */
+/** One stream; call `leave` once. */
 export interface Streamed {
   readonly thingId: string
-  /** The id of the event of a write, as a client holds it. */
+  /** The event id of a write. */
   eventId(writeNumber: number): string
   /**
-   * The writes of the thing behind that of an event and up to the number `until`, oldest first; they are kept until it has ended.
-   * Rejects where some are not kept any more.
+   * The writes of the thing after an event and up to the number `until`, oldest first. They are kept until the generator has ended;
+   * it throws if some are not.
    *
-   * @returns undefined if it is no event id of this store, or not all of them are kept
+   * @returns undefined: the event id is none of this store, or some of the writes are not kept
    */
   resume(eventId: string, until: number): AsyncGenerator<Commit> | undefined
   leave(): void
 }
 
-/** The log of a shared store has every commit for a while: a stream can be resumed on any node, over what it still has. */
+/** The log of a shared store has every recent commit, so a stream can be resumed on any node. */
 export class SharedStreamLog implements StreamLog {
   readonly #live: Live
   readonly #nodes: Pick<Nodes, 'logBounds' | 'hasLogged'>
@@ -58,11 +58,11 @@ export class SharedStreamLog implements StreamLog {
   close(): void {}
 
   async #isKept(after: number): Promise<boolean> {
-    // The node that the client comes from may have sent more than has reached this one.
+    // The client's previous node may have sent commits that have not reached this one.
     if (after > this.#live.writeNumber) await this.#live.catchUp()
     const { completeAfter } = await this.#nodes.logBounds()
     if (after <= completeAfter) return after === completeAfter
-    // What a failover has lost comes again when its sender has sent it again: the client is to forget it.
+    // If a failover has lost the write, its sender sends it again under a new number: the client must not resume.
     return await this.#nodes.hasLogged(after)
   }
 
