@@ -6,10 +6,9 @@ import { isOpenToOthers, writePrivate } from '../core/files/private-file.ts'
 import { text } from '../core/options/option-kinds.ts'
 import { createToken } from '../core/token.ts'
 
-/** Printable ASCII without the space: what an Authorization header carries unchanged. */
+/** Printable ASCII without the space, which an Authorization header carries unchanged. */
 const adminKeyForm = /^[\x21-\x7e]{32,}$/
 
-/** What the option of it may be. */
 export const adminKeyRule = text(
   'at least 32 printable characters without spaces',
   z.string().regex(adminKeyForm),
@@ -18,23 +17,23 @@ export const adminKeyRule = text(
 export interface AdminKeyOptions {
   /** The key of the configuration, if it has one. */
   readonly configured?: string | undefined
-  /** Where the key is kept if none is configured. */
+  /** The key file if no key is configured. */
   readonly file: string
 }
 
 export interface AdminKey {
   readonly key: string
-  /** Whether it was made just now, and is to be kept (`keepAdminKey`). */
+  /** Whether the key is new, and has to be kept (`keepAdminKey`). */
   readonly created: boolean
-  /** The file it is in; undefined if it was configured. */
+  /** The key file; undefined if the key was configured. */
   readonly file?: string
 }
 
 /**
  * The operator's credential (contract §10): the configured one, else the one in `file`, else a new one that is in no file yet.
  *
- * @throws Error with one line for the operator, without the key: it is too short, has characters it cannot have, or
- * its file is open to other users or cannot be read
+ * @throws Error with one line for the operator, without the key: the key is too short or has a forbidden character, or its file is
+ * open to other users or cannot be read
  */
 export async function loadAdminKey({ configured, file }: AdminKeyOptions): Promise<AdminKey> {
   if (configured !== undefined) {
@@ -47,16 +46,16 @@ export async function loadAdminKey({ configured, file }: AdminKeyOptions): Promi
 }
 
 /**
- * Keeps a key that was made just now in its file, with mode 0600, durably before this returns. A start that fails does not
- * come to this: the next one would find the key, and nobody would learn where it is.
+ * Writes a new key durably to its file, with mode 0600. Call it only after a successful start: otherwise the next start would find
+ * the key, and not print where it is.
  *
- * @throws Error with one line for the operator: the file cannot be written, or is there since another process made a key
+ * @throws Error with one line for the operator: the file cannot be written, or another process has written one
  */
 export async function keepAdminKey({ key, created, file }: AdminKey): Promise<void> {
   if (!created || file === undefined) return
   await makeDirectory(dirname(file))
   try {
-    // A link is never put in place of another file.
+    // Unlike a rename, a link never replaces another file.
     await writePrivate(file, `${key}\n`, link)
   } catch (error) {
     if (isCode(error, 'EEXIST')) throw new Error(`another process has made an admin key in ${file} meanwhile`)
@@ -64,7 +63,7 @@ export async function keepAdminKey({ key, created, file }: AdminKey): Promise<vo
   }
 }
 
-/** @param subject what the message calls the key */
+/** @param subject names the key in the message */
 export function assertAdminKey(key: string, subject: string): void {
   if (adminKeyForm.test(key)) return
   const fault = key.length < 32 ? `it has ${key.length}` : 'it has a space or another forbidden character'
@@ -83,7 +82,7 @@ async function readKey(file: string): Promise<string | undefined> {
   }
 }
 
-/** Refused as ssh refuses such a key: whoever has read it may do everything. */
+/** As ssh refuses a private key that others can read. */
 function assertPrivate(file: string, mode: number): void {
   if (!isOpenToOthers(mode)) return
   throw new Error(

@@ -10,8 +10,8 @@ import type { Tokens } from './tokens.ts'
 
 const thingsInMemory = 100_000
 /**
- * Of those that write all the time: the hash of a token costs as much as all else that is asked of it. Only texts that are
- * spelled like a token are remembered, since a header may hold 16 KiB of anything.
+ * Cached hashes of tokens, since hashing costs as much as the rest of an authorisation. Only texts in the form of a token are
+ * cached: a header may have 16 KiB of anything.
  */
 const hashesInMemory = 1_000
 
@@ -20,14 +20,14 @@ interface AuthoriseParts {
   readonly tokens: Tokens
   readonly adminKey: string
   readonly allowThingDelete: boolean
-  /** Filters of the topics beside those of things that are served. */
+  /** Filters of the other topics that are served. */
   readonly topics: readonly string[]
 }
 
 interface Authorisation extends Omit<Access, 'noteSeen' | 'onRevoke' | 'onTopics' | 'redactor'> {
-  /** To be called when a thing was removed. */
+  /** Call it when a thing was removed. */
   forgetThing(thingId: string): void
-  /** To be called when any may have been removed. */
+  /** Call it when any thing may have been removed. */
   forgetThings(): void
 }
 
@@ -66,7 +66,7 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
   }
 
   function ofTokenInMemory(ref: string, credential: string | undefined, action: Action): string | undefined {
-    // Whether it is spelled like one need not be asked of what is looked up.
+    // The length is enough: only a real token is found in memory.
     const isOfThing = ref.length === tokenLength
     const token = isOfThing ? ref : credential
     if (token?.length !== tokenLength || !thingMay(action)) return undefined
@@ -102,11 +102,11 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
     return isCode ? ': it is spelled like an activation code, which gives a token (POST /v2/things)' : ''
   }
 
-  /** Whom a credential stands for: the one place that knows every kind of credential. */
+  /** The only place that knows every kind of credential. */
   async function identify(credential: string | undefined): Promise<Principal> {
     if (credential === undefined || credential === '') throw new ThingwireError('missing_credential')
     if (isToken(credential)) return await identifyHash(hashOf(credential))
-    // What is spelled otherwise can only be the admin key: no need to ask the store, which may be away.
+    // Any other form can only be the admin key, which works even if the store is away.
     if (isAdminKey(hashToken(credential))) return { kind: 'admin' }
     throw new ThingwireError('invalid_session', `the credential is unknown${whatElse(credential)}`)
   }
@@ -139,7 +139,6 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
     return principal
   }
 
-  /** What each kind of principal may do with a thing. */
   async function assertMay(principal: Principal, thingId: string, action: Action): Promise<void> {
     if (!isFor(principal, thingId)) {
       const wanted = 'use the token of the thing, a session for it, or the admin key'
@@ -157,7 +156,7 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
       const another = '`thingwire sessions create --write` ("access":"write") makes one that may write'
       throw new ThingwireError('forbidden', `${kindOf(session)} may only read: ${another}`)
     }
-    // One that a thing minted can do no more than the thing.
+    // A session that a thing has minted may do no more than the thing.
     if (!session.isOperators) assertThingMay(action)
   }
 
@@ -188,11 +187,7 @@ function kindOf(principal: Principal): string {
   return principal.kind === 'session' ? `session ${principal.sessionId}` : 'the token of a thing'
 }
 
-/**
- * A pure function of a text that remembers its latest results.
- *
- * @param capacity how many texts are remembered; beyond it all are forgotten at once
- */
+/** Caches the results of a pure function. @param capacity most cached results; beyond it all are dropped at once */
 export function remembered<Result>(
   compute: (text: string) => Result,
   capacity: number,

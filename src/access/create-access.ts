@@ -24,7 +24,7 @@ export interface AccessParts {
   readonly adminKey: string
   /** Whether a thing may delete its own records with its token. */
   readonly allowThingDelete: boolean
-  /** Filters of the topics beside those of things that are served. Default: none. */
+  /** Filters of the other topics that are served. Default: none. */
   readonly topics?: readonly string[]
 }
 
@@ -33,16 +33,16 @@ export interface AccessServices {
   readonly registry: ThingRegistry
   readonly sessions: AccessSessionRegistry
   readonly activationCodes: ActivationCodes
-  /** Writes when things were last seen and written to, which is otherwise done once a minute. Never rejects. */
+  /** Stores the times at which things were last seen and written to, which otherwise happens once a minute. Never rejects. */
   keepTimes(): Promise<void>
-  /** Writes what is only in memory; to be called before the store is closed. */
+  /** Stores what is only in memory; call it before the store is closed. */
   close(): Promise<void>
 }
 
 /**
- * Wires access onto a store, and goes on with removals of things that were interrupted.
+ * Wires access onto a store, and resumes interrupted removals of things.
  *
- * @throws Error with a message for the operator: the admin key is too short or has characters it cannot have
+ * @throws Error with a message for the operator: the admin key is too short or has a forbidden character
  */
 export async function createAccess(parts: AccessParts): Promise<AccessServices> {
   const { records, nodes, adminKey, allowThingDelete, topics = [] } = parts

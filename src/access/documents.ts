@@ -2,10 +2,10 @@ import type { TopicGrant } from '../core/topics/topic-grant.ts'
 import type { SessionAccess } from './principal.ts'
 
 /**
- * The documents in which access is kept. A token is in none of them: its SHA-256 stands in its place.
+ * The documents of access. None contains a token, only its SHA-256.
  *
- * A token document is only made or removed together with its entry in the thing document, by a `transact` that
- * reads the thing document; whoever holds that one needs no look at the other.
+ * A token document is made and removed together with its entry in the thing document, by a `transact` that reads the thing
+ * document. So a `transact` that reads the thing document need not read its token documents.
  */
 
 /** `things/<thing id>` */
@@ -15,9 +15,9 @@ export type ThingDocument = {
   readonly createdAt: number
   /** The live tokens, oldest first. */
   readonly tokens: readonly TokenEntry[]
-  /** Sessions that were minted for this thing alone; some of them may be over. */
+  /** Sessions that were minted for this thing only; some may have ended. */
   readonly sessions?: readonly AccessSessionEntry[]
-  /** Topics beside those of things that it may use. */
+  /** Grants of other topics. */
   readonly topics?: readonly TopicGrant[]
 }
 
@@ -28,7 +28,7 @@ export type AccessSessionEntry = {
   /** SHA-256 of its token. */
   readonly hash: string
   readonly expiresAt: number
-  /** SHA-256 of the thing token that minted it, and with which it dies. */
+  /** SHA-256 of the thing token that minted the session, which ends with the token. */
   readonly mintedBy?: string
 }
 
@@ -40,7 +40,7 @@ export type AccessSessionDocument = {
   readonly topics?: readonly TopicGrant[]
   readonly createdAt: number
   readonly expiresAt: number
-  /** The thing in whose document there is an entry for it. */
+  /** The thing whose document has an entry for the session. */
   readonly thingId?: string
   /** Whether a thing token minted it. */
   readonly isThings?: true
@@ -55,36 +55,35 @@ export type TokenDocument = {
   readonly tokenId: string
   readonly createdAt: number
   readonly used: boolean
-  /** While it is unused: the code that gave it, and that answers again if this token was its last. */
+  /** While the token is unused: the code that gave it, and answers again if this token was its last. */
   readonly activationCode?: string
 }
 
 /**
- * `activation-codes/<code>`: in clear, since the operator lists codes to print and hand them out, which a hash
- * would not allow. A code is worth no more than new, empty things, and its document ends with the first use of the
- * last token it gave.
+ * `activation-codes/<code>`: in plain text, since the operator lists codes to print and distribute them. A code only gives new,
+ * empty things, and its document is removed at the first use of the last token that it gave.
  */
 export type ActivationCodeDocument = {
   readonly createdAt: number
   readonly usesLeft: number
-  /** The thing it activated last, and its token, while that is unused: the code answers for it again. */
+  /** The thing that it activated last, with its token, while that is unused: the code answers for this thing again. */
   readonly last?: { readonly thingId: string; readonly hash: string }
 }
 
-/** The code when it no longer answers again: null, which removes it, if nothing is left of it. */
+/** The code without `last`; null, which removes it, if it has no uses left. */
 export function withoutLast({ last: _, ...code }: ActivationCodeDocument): ActivationCodeDocument | null {
   return code.usesLeft === 0 ? null : code
 }
 
 /** `seen/<thing id>` */
 export type SeenDocument = {
-  /** When its own token was last used; absent if never. */
+  /** When the thing's own token was last used; absent: never. */
   readonly at?: number
-  /** When a write of it was last stored, by whomever; absent if none was since this is noted. */
+  /** When a write of the thing, with any credential, was last stored; absent: none was noted. */
   readonly written?: number
 }
 
-/** `removals/<thing id>`: there while the data of a removed thing may still be in the store. */
+/** `removals/<thing id>`: present while the store may still have data of a removed thing. */
 export type RemovedThingDocument = { readonly startedAt: number }
 
 export const thingPrefix = 'things/'

@@ -5,7 +5,7 @@ import { ThingwireError } from '../errors.ts'
 /** @throws ThingwireError invalid_body */
 export type AssertGrants = (grants: readonly TopicGrant[]) => void
 
-/** @param served filters of the option `topics` @param redactor of what is said of a filter that may not be given */
+/** @param served filters of the option `topics` @param redactor for error messages, which quote a filter */
 export function grantsWithin(served: readonly string[], redactor: Redactor): AssertGrants {
   return grants => assertGrants(grants, served, redactor)
 }

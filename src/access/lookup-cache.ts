@@ -5,16 +5,16 @@ interface LookUp<Found> {
 }
 
 /**
- * What was looked up in the store, kept in memory; what was not found is not kept. Callers that ask for one key
- * share one look-up. Those of `get` are answered in the order in which they asked, whether it is kept or still under way.
+ * A cache of look-ups in the store; misses are not cached. Callers with the same key share one look-up, and calls of `get` resolve
+ * in their order, cached or not.
  */
 export class LookupCache<Found> {
   readonly #lookUp: (key: string) => Promise<Found | undefined>
   readonly #capacity: number
-  /** In the order in which they were looked up. */
+  /** In the order of the look-ups. */
   readonly #entries = new Map<string, LookUp<Found>>()
 
-  /** @param capacity how many are kept; beyond it the oldest are dropped */
+  /** @param capacity most entries; beyond it the oldest are dropped */
   constructor(lookUp: (key: string) => Promise<Found | undefined>, capacity: number) {
     this.#lookUp = lookUp
     this.#capacity = capacity
@@ -24,22 +24,21 @@ export class LookupCache<Found> {
     for (;;) {
       const entry = this.#entries.get(key) ?? this.#start(key)
       const found = await entry.finding
-      // One forgotten in the meantime may have been read before the change that made it be forgotten.
+      // An entry that was forgotten meanwhile may have been read before the change.
       if (found === undefined || this.#entries.get(key) === entry) return found
     }
   }
 
-  /** What is kept under `key`; undefined: nothing, or it is still looked up. */
+  /** The cached result; undefined: there is none, or the look-up is under way. */
   known(key: string): Found | undefined {
     return this.#entries.get(key)?.found
   }
 
-  /** To be called when what is found under `key` has changed: whoever waits for a look-up gets the new state. */
+  /** Call it when the result has changed: pending calls of `get` then return the new one. */
   forget(key: string): void {
     this.#entries.delete(key)
   }
 
-  /** The same for every key. */
   forgetAll(): void {
     this.#entries.clear()
   }

@@ -1,7 +1,7 @@
 import { isToken } from '../core/token.ts'
 import type { TopicGrant } from '../core/topics/topic-grant.ts'
 
-/** Who a credential stands for (contract §1). */
+/** The owner of a credential (contract §1). */
 export type Principal = ThingPrincipal | SessionPrincipal | { readonly kind: 'admin' }
 
 export interface ThingPrincipal {
@@ -10,18 +10,18 @@ export interface ThingPrincipal {
 }
 
 /**
- * A person, a dashboard or an app. The rights of a session never change: another session is minted instead. So no grant,
- * such as a subscription, has to be looked at again.
+ * A person, a dashboard or an app. The rights of a session never change, so what it was granted, such as a subscription, need not
+ * be checked again.
  */
 export interface SessionPrincipal {
   readonly kind: 'session'
   readonly sessionId: string
-  /** Ids of the things that it may see; `*`: all. */
+  /** Ids of the things that the session may see; `*`: all. */
   readonly things: '*' | ReadonlySet<string>
   readonly access: SessionAccess
-  /** Topics beside those of things; absent: none. */
+  /** Grants of other topics; absent: none. */
   readonly topics?: readonly TopicGrant[]
-  /** Whether the operator minted it, and no thing. */
+  /** Whether the operator minted it, not a thing. */
   readonly isOperators: boolean
   /** Milliseconds since the epoch. */
   readonly expiresAt: number
@@ -29,12 +29,12 @@ export interface SessionPrincipal {
 
 export type SessionAccess = 'read' | 'write'
 
-/** Whether a write is the operator's. A thing's token in its address is its own credential, whoever sends it (contract §1). */
+/** Whether a write is the operator's. A token in the address makes it the thing's, whoever sends it (contract §1). */
 export function isOperatorsWrite(ref: string, principal: Principal | undefined): boolean {
   return principal?.kind === 'admin' && !isToken(ref)
 }
 
-/** Without secrets, such as `thing.<id>`; the same for every credential of a principal. Has no colon. */
+/** A name without secrets or colons, such as `thing.<id>`; the same for every credential of a principal. */
 export function principalName(principal: Principal | Pick<SessionPrincipal, 'kind' | 'sessionId'>): string {
   switch (principal.kind) {
     case 'thing':

@@ -18,14 +18,14 @@ import type { LastSeen } from './things/last-seen.ts'
 
 const tokensInMemory = 100_000
 
-/** The live tokens of all things and sessions, as the hot path asks for them. */
+/** The live tokens of all things and sessions, cached for the hot path. */
 export class Tokens {
   readonly #documents: DocumentStore
   readonly #lastSeen: LastSeen
   readonly #onSession: (hash: string, session: SessionPrincipal) => void
   readonly #principals = new LookupCache(hash => this.#authenticate(hash), tokensInMemory)
 
-  /** @param onSession called with each session that is used, when it was not in memory */
+  /** @param onSession called with each session that is read into memory */
   constructor(
     documents: DocumentStore,
     lastSeen: LastSeen,
@@ -37,15 +37,14 @@ export class Tokens {
   }
 
   /**
-   * Whose live token has this hash; undefined: nobody's. That a thing's token was used is durable before the first
-   * answer, because from then on its activation code is dead. A request that is then answered 403 is a use, too: the device
-   * has shown that it has the token.
+   * The owner of the live token with this hash; undefined: there is none. The first use of a thing's token is durable before this
+   * resolves, because it ends the activation code. A request that is then answered 403 is a use, too: the device has the token.
    */
   async principalOf(hash: string): Promise<ThingPrincipal | SessionPrincipal | undefined> {
     return this.#used(await this.#principals.get(hash))
   }
 
-  /** The same, if it is in memory; undefined: `principalOf` is to be asked. */
+  /** The same from memory; undefined: ask `principalOf`. */
   known(hash: string): ThingPrincipal | SessionPrincipal | undefined {
     return this.#used(this.#principals.known(hash))
   }
@@ -54,17 +53,17 @@ export class Tokens {
     principal: ThingPrincipal | SessionPrincipal | undefined,
   ): ThingPrincipal | SessionPrincipal | undefined {
     if (principal?.kind === 'thing') this.#lastSeen.note(principal.thingId)
-    // It may be over before that is noticed elsewhere.
+    // The session may have ended a moment before `SessionExpiry` notices.
     if (principal?.kind === 'session' && principal.expiresAt <= Date.now()) return undefined
     return principal
   }
 
-  /** To be called when the document of a token was removed. */
+  /** Call it when the document of a token was removed. */
   forget(hash: string): void {
     this.#principals.forget(hash)
   }
 
-  /** To be called when any may have been removed. */
+  /** Call it when any token may have been removed. */
   forgetAll(): void {
     this.#principals.forgetAll()
   }
@@ -115,7 +114,7 @@ function use(hash: string, token: TokenDocument | undefined, code: ActivationCod
   return { put, result: token.thingId, purpose: 'essential' as const }
 }
 
-/** A token that is about to be given out. @returns in `put` its document, by name */
+/** Makes a token of a thing. @returns `put`: its document, by name */
 export function issueToken(thingId: string, activationCode?: string) {
   const thingToken = createToken()
   const entry: TokenEntry = { tokenId: randomBytes(6).toString('hex'), hash: hashToken(thingToken) }

@@ -5,9 +5,9 @@ import { ThingRates } from './write-rate.ts'
 
 /** Limits that an operator may set (contract §9). */
 export interface LimitOptions {
-  /** Of one thing, both doors together. */
+  /** Per thing, over both doors together. */
   readonly writesPerSecond: number
-  /** Of one thing, both doors together. */
+  /** Per thing, over both doors together. */
   readonly recordsPerSecond: number
   readonly resourcesPerThing: number
   /** Live streams over HTTP. */
@@ -28,7 +28,6 @@ export const defaultLimits: LimitOptions = {
   failedCredentialsPerMinute: 20,
 }
 
-/** What each may be. */
 export const limitRules = {
   writesPerSecond: wholeNumber(1, 1_000_000),
   recordsPerSecond: wholeNumber(1, 100_000_000),
@@ -56,10 +55,9 @@ const limitNames = [
   'too_many_subscriptions',
 ] as const satisfies readonly (Reason | 'too_many_subscriptions')[]
 
-/** What was refused or held up for a limit. */
 type Limit = (typeof limitNames)[number]
 
-/** The limits of one server, and how often each was met. */
+/** The limits of one server, and how often each was reached. */
 export class Limits {
   readonly options: LimitOptions
   readonly failedCredentials: FailedCredentials
@@ -79,10 +77,9 @@ export class Limits {
   }
 
   /**
-   * To be called with what a request of this address was refused with.
+   * Counts a refused request of an address.
    *
-   * @returns what to answer: the error, or `too_many_failed_credentials` in its place where the address has presented
-   * too many credentials that are not valid
+   * @returns the error to answer: `too_many_failed_credentials` if the address has presented too many invalid credentials, else `error`
    */
   countFailure(error: ThingwireError, address: string): ThingwireError {
     const retryAfter = failedCredential.has(error.reason) ? this.failedCredentials.note(address) : 0
@@ -92,39 +89,38 @@ export class Limits {
     return new ThingwireError('too_many_failed_credentials', text, { retryAfter })
   }
 
-  /** A limit was met. */
+  /** A limit was reached. */
   count(limit: Limit): void {
     this.#met.set(limit, (this.#met.get(limit) ?? 0) + 1)
   }
 
-  /** How often each limit was met since the start, those that never were included. */
+  /** How often each limit was reached since the start; 0 for the others. */
   get met(): ReadonlyMap<Limit, number> {
     return this.#met
   }
 }
 
-/** How much of something there is at one time, by thing or by address. */
+/** Counts streams or connections, by thing or by address. */
 class BoundedCounts {
   readonly #maximum: number
   readonly #counts = new Map<string, number>()
   #total = 0
 
-  /** @param maximum of each */
+  /** @param maximum per thing or address */
   constructor(maximum: number) {
     this.#maximum = maximum
   }
 
-  /** How many things or addresses have any. */
+  /** Number of things or addresses with a count. */
   get size(): number {
     return this.#counts.size
   }
 
-  /** Of all of them together. */
   get total(): number {
     return this.#total
   }
 
-  /** @returns to be called once when it is over; undefined: there is as much as may be */
+  /** @returns leaves, call it once; undefined: the maximum is reached */
   enter(name: string): (() => void) | undefined {
     const count = this.#counts.get(name) ?? 0
     if (count >= this.#maximum) return undefined
@@ -141,7 +137,7 @@ class BoundedCounts {
   }
 }
 
-/** Connections that are open, by address; those of the machine itself are not counted (contract §9). */
+/** Open connections by address, except those from the machine itself (contract §9). */
 export class AddressCounts extends BoundedCounts {
   override enter(address: string): (() => void) | undefined {
     return isLoopback(address) ? () => {} : super.enter(addressKey(address))
@@ -150,18 +146,18 @@ export class AddressCounts extends BoundedCounts {
 
 /** Milliseconds. */
 const minute = 60_000
-/** Most addresses that are remembered; beyond it the one that failed first is forgotten. */
+/** Most addresses that are remembered; beyond it the oldest is forgotten. */
 const maximumAddresses = 100_000
 
 interface Failures {
-  /** When the first of them came; once there are too many, when that was. Milliseconds. */
+  /** Time of the first failure or, once there were too many, of the first refusal; milliseconds. */
   readonly since: number
   count: number
 }
 
 /**
- * Credentials that are not valid, by the address that presented them (contract §9): so many are taken within a minute of
- * the first; those after them are refused until a minute has passed since the first refusal.
+ * Invalid credentials by the address that presented them (contract §9). Each address may fail `perMinute` times within a minute of
+ * the first failure; further failures are refused until a minute after the first refusal.
  */
 export class FailedCredentials {
   readonly #perMinute: number
@@ -175,16 +171,16 @@ export class FailedCredentials {
     this.#now = now
   }
 
-  /** How many addresses are remembered. */
+  /** Number of remembered addresses. */
   get size(): number {
     return this.#failures.size
   }
 
   /**
-   * To be called for each one.
+   * Counts an invalid credential.
    *
    * @param address of the client, behind trusted proxies
-   * @returns for how many more seconds such ones are answered with `too_many_failed_credentials`, this one too; 0: it is not
+   * @returns seconds for which invalid credentials get `too_many_failed_credentials`, this one included; 0: they do not
    */
   note(address: string): number {
     const now = this.#now()

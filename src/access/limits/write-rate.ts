@@ -15,39 +15,37 @@ interface ThingRatesParts {
 type RateLimit = 'write_rate_exceeded' | 'record_rate_exceeded'
 type ArrivingWrite = Parameters<WriteRate['enter']>[0]
 
-/** How much a thing may write at once, in milliseconds of its rate (contract §9). */
+/** Largest burst of a thing, in milliseconds of its rate (contract §9). */
 const burst = 5_000
 /** Debt up to which writes over MQTT wait, milliseconds (contract §9). */
 const longestWait = 30_000
-/**
- * Most bytes of a thing that wait: bodies, and what each write takes beside its body. A thing that connects again and
- * again could otherwise hold gigabytes.
- */
+/** Most waiting bytes of a thing, bodies and overhead: otherwise a thing that reconnects again and again could hold gigabytes. */
 const mostWaiting = 8 * 1024 * 1024
+/** Memory of a waiting write beside its body, bytes. */
 const overhead = 1_024
-/** What is on its way behind a refused write of a connection, until the connection is closed, must not overtake it. */
+/** After a refused write, later ones of its connection are refused until it is closed, so that they do not overtake it; milliseconds. */
 const refusedFor = 1_000
-/** Milliseconds between two dropped writes of a thing that are noted. */
+/** Time between two dropped writes of a thing that are noted, milliseconds. */
 const noteInterval = 1_000
-/** How many things are looked after before those that owe nothing are forgotten. */
+/** Number of ledgers at which idle ones are first removed. */
 const firstSweep = 1_024
 
 interface WaitingWrite {
-  /** When it may go on. */
+  /** When the write may go on. */
   readonly due: number
   readonly bytes: number
   readonly resolve: () => void
   readonly reject: (error: Error) => void
 }
 
-/** What a thing has written; all times in milliseconds of the clock. */
+/** The debt of a thing; all times in milliseconds of the clock. */
 interface Ledger {
-  /** When its latest write arrived. */
+  /** Arrival of the latest write. */
   arrivedAt: number
-  /** When its writes are paid. */
+  /** When all writes so far will be paid. */
   writesPaid: number
   recordsPaid: number
-  /** The one that came first first: their `due` only grows. */
+  /** In order of arrival, which is also that of `due`. */
   waiting: WaitingWrite[]
   waitingBytes: number
   timer: NodeJS.Timeout | undefined
@@ -55,10 +53,7 @@ interface Ledger {
   notedUntil: number
 }
 
-/**
- * The rates of all things, each by the generic cell rate algorithm: no more is kept of a thing than the time at which all
- * that it has written will be paid.
- */
+/** The rates of all things, by the generic cell rate algorithm: it keeps only the time at which a thing's writes will be paid. */
 export class ThingRates implements WriteRate {
   readonly #parts: ThingRatesParts
   readonly #now: () => number
@@ -75,7 +70,7 @@ export class ThingRates implements WriteRate {
     this.#recordCost = 1_000 / parts.recordsPerSecond
   }
 
-  /** How many things are looked after. */
+  /** Number of ledgers. */
   get size(): number {
     return this.#ledgers.size
   }
@@ -91,15 +86,15 @@ export class ThingRates implements WriteRate {
   }
 
   charge(thingId: string, records: number): void {
-    // May overdraw: a batch larger than the rest could otherwise never go in.
+    // May overdraw: otherwise a batch larger than the burst could never be written.
     const ledger = this.#ledgers.get(thingId)
     if (!ledger) return
     ledger.recordsPaid = Math.max(ledger.recordsPaid, ledger.arrivedAt) + records * this.#recordCost
   }
 
   /**
-   * To be called for every commit: what other nodes have written of a thing counts here, as soon as this node knows. It is
-   * so little to keep, and so soon paid, that it is kept of things that have not come to this node, too.
+   * Charges a commit of another node; call it for every commit. It also keeps ledgers of things that have not written to this node,
+   * since they are small and soon paid.
    *
    * @param now by the clock of receipt times, milliseconds
    */
@@ -107,9 +102,9 @@ export class ThingRates implements WriteRate {
     if (!commit.isElsewhere) return
     const { thingId, receivedAt } = commit
     const records = recordCount(commit)
-    // Without records it is what came of a write: a state, or what a removal has left.
+    // A commit without records follows from a write: a state, or the latest record after a removal.
     if (records === 0) return
-    // Of what this node hears late, some is paid.
+    // A part of a late commit is paid already.
     const arrivedAt = this.#now() - Math.max(0, now - receivedAt)
     const ledger = this.#ledgerOf(thingId, arrivedAt)
     ledger.writesPaid = Math.max(ledger.writesPaid, arrivedAt) + this.#writeCost
@@ -125,7 +120,7 @@ export class ThingRates implements WriteRate {
   }
 
   drain(): () => void {
-    // Waiting writes at QoS 0 would otherwise be lost at a stop, and the stop would last as long as the debt.
+    // Otherwise a stop would lose waiting writes at QoS 0, and take as long as the debt.
     this.#drains++
     const everything = Number.POSITIVE_INFINITY
     for (const ledger of this.#ledgers.values()) this.#letGo(ledger, everything)
@@ -134,7 +129,7 @@ export class ThingRates implements WriteRate {
     }
   }
 
-  /** Refuses what waits of things that are removed: it would be stored behind their removal. */
+  /** Refuses waiting writes of removed things: they would be stored after the removal. */
   revoke({ principals }: Pick<Revocation, 'principals'>): void {
     for (const [thingId, ledger] of this.#ledgers) {
       if (ledger.waiting.length === 0 || !principals.has(principalName({ kind: 'thing', thingId }))) continue
@@ -167,7 +162,7 @@ export class ThingRates implements WriteRate {
     ledger.timer = setTimeout(() => this.#letGo(ledger, this.#now()), Math.max(0, Math.ceil(milliseconds)))
   }
 
-  /** Lets everything go on that is due by then. */
+  /** Resolves all writes that are due at a time. */
   #letGo(ledger: Ledger, time: number): void {
     const firstLater = ledger.waiting.findIndex(({ due }) => due > time)
     for (const { resolve } of this.#take(ledger, firstLater === -1 ? ledger.waiting.length : firstLater))
@@ -201,7 +196,7 @@ export class ThingRates implements WriteRate {
     return ledger
   }
 
-  /** Where nothing is owed, nothing has to be known. */
+  /** Removes ledgers without debt. */
   #forgetIdle(now: number): void {
     for (const [thingId, { writesPaid, recordsPaid, waiting, refusedUntil, notedUntil }] of this.#ledgers) {
       const isIdle = Math.max(writesPaid, recordsPaid, refusedUntil, notedUntil) <= now

@@ -8,20 +8,20 @@ import type { Ended } from './ended.ts'
 /** Milliseconds. */
 const retryAfter = 500
 
-/** Which documents say that something is there, by what ends with them. */
+/** Prefix of the documents whose removal ends each kind. */
 const kinds = { tokens: tokenPrefix, sessions: accessSessionPrefix, things: thingPrefix } as const satisfies {
   readonly [Kind in keyof Ended]-?: string
 }
 
 interface EndedElsewhereParts {
   readonly documents: Pick<DocumentStore, 'get'>
-  /** Called at once: none of it may be answered from memory any more. */
+  /** Called at once: cached answers for these are outdated. */
   readonly onChange: (changed: Ended) => void
-  /** Called when it is certain that these are gone. */
+  /** Called when these documents are known to be removed. */
   readonly onEnd: (ended: Ended) => void
 }
 
-/** Finds out what has ended without this node having ended it, by the documents that have changed. */
+/** Finds tokens, sessions and things that another node has ended, by the documents that have changed. */
 export class EndedElsewhere {
   readonly #parts: EndedElsewhereParts
   readonly #closing = new AbortController()
@@ -30,7 +30,7 @@ export class EndedElsewhere {
     this.#parts = parts
   }
 
-  /** @param names of documents that may have been put or removed; those of others are passed over */
+  /** @param names of documents that may have been put or removed; unrelated ones are ignored */
   look(names: readonly string[]): void {
     const watched = names.filter(name => Object.values(kinds).some(prefix => name.startsWith(prefix)))
     if (watched.length === 0) return
@@ -38,7 +38,7 @@ export class EndedElsewhere {
     void this.#endMissing(watched)
   }
 
-  /** Ends that are not found yet are not reported any more. */
+  /** Reports nothing more. */
   close(): void {
     this.#closing.abort()
   }
@@ -64,8 +64,8 @@ function sorted(names: readonly string[]): Ended {
 }
 
 /**
- * The same documents; where a `transact` fails, and it is not known whether it was kept, `onUnknown` is called with the
- * names of what it would have put.
+ * Wraps a document store. When a `transact` fails, so that it is unknown whether it took effect, `onUnknown` gets the names of its
+ * documents.
  */
 export function announcing(
   documents: DocumentStore,
@@ -92,25 +92,25 @@ export function announcing(
 
 /** Milliseconds. */
 const lookInterval = 2_500
-/** What is revoked meanwhile is to take effect here within 30 s (contract §6). */
+/** Milliseconds: a revocation of another node must take effect here within 30 s (contract §6). */
 const longestSilence = 20_000
 
-/** Notices that this node has not been among those that are there for so long that it may know nothing of what they do. */
+/** Notices that this node was missing from the live nodes for so long that it may have missed revocations. */
 export class NodeAbsence {
   readonly #nodes: Pick<Nodes, 'self' | 'alive'>
   readonly #onSilent: () => void
   readonly #onAbsent: () => void
   readonly #timer: NodeJS.Timeout
   #asking: Promise<number | undefined> | undefined
-  /** When it was among them, milliseconds of a clock that never goes back. */
+  /** When it was last among the live nodes, milliseconds of a monotonic clock. */
   #thereAt = performance.now()
   #isAbsent = false
-  /** How many looks in a row have not found it among them. */
+  /** Consecutive checks that have not found it among them. */
   #missed = 0
 
   /**
-   * @param onSilent called when the process stood still for so long: what it knows is old, and it reads now what others have done
-   * @param onAbsent called once, and again should it come back and be lost again
+   * @param onSilent called when the process was paused for that long: its caches are outdated, and it is catching up
+   * @param onAbsent called once per absence
    */
   constructor(nodes: Pick<Nodes, 'self' | 'alive'>, onSilent: () => void, onAbsent: () => void) {
     this.#nodes = nodes
@@ -135,7 +135,7 @@ export class NodeAbsence {
     }
     this.#missed++
     if (this.#isAbsent || performance.now() - this.#thereAt <= longestSilence) return
-    // Not by the time alone: a process that stood still says only now that it is there.
+    // The time alone does not count: a process that was paused renews its presence only now.
     if (this.#missed === 1) return this.#onSilent()
     this.#isAbsent = true
     this.#onAbsent()

@@ -1,17 +1,17 @@
 import type { Revocation } from '../access.ts'
 import { principalName } from '../principal.ts'
 
-/** What was revoked, removed or has expired. */
+/** Revoked, removed or expired tokens, sessions and things. */
 export interface Ended {
-  /** Hashes of tokens, of things and of sessions. */
+  /** Hashes of the tokens of things and sessions. */
   readonly tokens?: readonly string[]
   /** Ids of sessions. */
   readonly sessions?: readonly string[]
-  /** Ids of things of which all is gone. */
+  /** Ids of removed things. */
   readonly things?: readonly string[]
 }
 
-/** What has ended with these sessions and tokens of things. */
+/** @param tokens hashes of tokens of things */
 export function endedWith(
   sessions: readonly { readonly sessionId: string; readonly hash: string }[],
   tokens: readonly string[] = [],
@@ -22,7 +22,7 @@ export function endedWith(
   }
 }
 
-/** The event for whoever relies on credentials. */
+/** The event for listeners of `Access.onRevoke`. */
 export function revocationOf({ tokens = [], sessions = [], things = [] }: Ended): Revocation {
   const principals = [
     ...sessions.map(sessionId => principalName({ kind: 'session', sessionId })),

@@ -8,7 +8,7 @@ import {
   tokenName,
 } from '../documents.ts'
 
-/** Removes sessions from the store, in one commit. @returns those that there were, with the hash of their token */
+/** Removes sessions from the store, in one commit. @returns the removed ones, with the hash of their token */
 export async function endSessions(
   documents: DocumentStore,
   sessionIds: readonly string[],
@@ -35,7 +35,7 @@ export async function endSessions(
   })
 }
 
-/** What takes sessions out of the store, but for their entries in the document of their thing. */
+/** Removes sessions when it is put, except their entries in the document of their thing. */
 export function endOf(
   sessions: readonly Pick<AccessSessionEntry, 'sessionId' | 'hash'>[],
 ): Record<string, null> {

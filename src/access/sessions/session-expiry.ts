@@ -4,11 +4,11 @@ import { type AccessSessionDocument, accessSessionPrefix } from '../documents.ts
 import { type Ended, endedWith } from '../revocation/ended.ts'
 import { endSessions } from './end-sessions.ts'
 
-/** Milliseconds: what a session opened is to be closed within a second of its end (contract §6). */
+/** Milliseconds: connections and streams of a session must close within a second of its end (contract §6). */
 const watchInterval = 250
-/** How often the store is searched for sessions that end before the next search; milliseconds. */
+/** Interval of the searches of the store for sessions that end before the next search; milliseconds. */
 const searchInterval = 60_000
-/** How many are removed from the store in one commit. */
+/** Sessions that are removed from the store in one commit. */
 const sessionsPerCommit = 100
 
 interface Session {
@@ -21,7 +21,7 @@ interface Session {
 export class SessionExpiry {
   readonly #documents: DocumentStore
   readonly #onEnd: (ended: Ended) => void
-  /** Those that were used since the start, and those that end soon; by the hash of their token. */
+  /** Sessions that were used since the start or end soon, by the hash of their token. */
   readonly #watched = new Map<string, Session>()
   readonly #timers: readonly NodeJS.Timeout[]
 
@@ -30,12 +30,12 @@ export class SessionExpiry {
     this.#onEnd = onEnd
     this.#timers = [
       setInterval(() => this.#endOverdue(), watchInterval).unref(),
-      // What it misses while the store fails, it finds the next time.
+      // If the store fails, the next search finds the sessions.
       setInterval(() => void this.#search().catch(() => {}), searchInterval).unref(),
     ]
   }
 
-  /** From now on whoever relies on the session is notified when it ends. */
+  /** Calls `onEnd` when the session ends. */
   watch(hash: string, { sessionId, expiresAt }: Session): void {
     this.#watched.set(hash, { sessionId, expiresAt })
   }
@@ -57,7 +57,7 @@ export class SessionExpiry {
       sessions.push({ sessionId, hash })
     }
     if (sessions.length === 0) return
-    // Whoever relies on them is notified first: the store may be slow, or fail. What is left there then, the search finds.
+    // Notify before the store is changed, which may be slow or fail; the search finds sessions that are left there.
     this.#onEnd(endedWith(sessions))
     for (let start = 0; start < sessions.length; start += sessionsPerCommit) {
       const ids = sessions.slice(start, start + sessionsPerCommit).map(({ sessionId }) => sessionId)
@@ -65,7 +65,7 @@ export class SessionExpiry {
     }
   }
 
-  /** For the sake of what is kept for a session that nobody has used since the start. */
+  /** Watches sessions that nobody has used since the start, so that their data are removed, too. */
   async #search(): Promise<void> {
     const until = Date.now() + searchInterval
     for await (const [sessionId, session] of listDocuments<AccessSessionDocument>(

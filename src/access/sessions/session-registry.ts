@@ -21,22 +21,22 @@ import { endOf, endSessions } from './end-sessions.ts'
 
 /** Seconds. */
 const day = 24 * 3_600
-/** A session of the operator ends, too: a forgotten one must not last for ever. */
+/** Even sessions of the operator end, so that a forgotten one does not last for ever. */
 const longest = { operator: 366 * day, thing: 30 * day }
 const maximumThings = 1_000
 const maximumOfThing = 100
-/** Ids of things after which a page of the list ends: sessions can have a thousand each. */
+/** A page of the list ends after this many thing ids: each session can have a thousand. */
 const thingsOfPage = 20_000
 const sessionsAtOnce = 20
 
-// Not 16 characters long: some would be spelled like the id of a thing.
+// Not 16 characters, since some would look like thing ids.
 const sessionIdForm = /^[0-9a-f]{18}$/
 
 interface AccessSessionRegistryParts {
   readonly documents: DocumentStore
   readonly assertGrants: AssertGrants
   readonly identify: Access['identify']
-  /** Called as soon as a session has ended; durably. */
+  /** Called when a session has durably ended. */
   readonly onEnd: (ended: Ended) => void
 }
 
@@ -51,7 +51,7 @@ export function createAccessSessionRegistry(parts: AccessSessionRegistryParts): 
       if (ids !== '*' && !(ids.length === 0 && topics.length > 0)) assertThingIds(ids)
       const names = ids === '*' ? [] : ids.map(thingName)
       const session = newSession({ things: ids, access, ...(topics.length > 0 && { topics }) }, lifetime)
-      // A session for a thing that does not exist would be one for nobody, and a mistake that nobody sees.
+      // A session for a missing thing is a mistake that nobody would notice.
       await documents.transact(names, found => {
         const missing = names[found.indexOf(undefined)]
         if (missing !== undefined) {

@@ -23,10 +23,9 @@ type Activation = Awaited<ReturnType<ActivationCodes['activate']>>
 type Last = NonNullable<ActivationCodeDocument['last']>
 
 /**
- * A code answers again for the thing that it activated last, with a fresh token in place of the unused one, until
- * that thing has used its token: a lost answer loses neither the device nor a use. Only then does it take another use
- * and make another thing. So devices that share a code are to be activated one after another, or to activate again
- * when their token is refused.
+ * Until a thing has used its token, its code answers for the same thing again, with a new token in place of the unused one: a lost
+ * answer costs neither the device nor a use. Only then does a call take another use and make another thing. So devices that share a
+ * code must be activated one after another, or activate again when their token is refused.
  */
 export function createActivationCodes(documents: DocumentStore): ActivationCodes {
   return {
@@ -60,7 +59,7 @@ export function createActivationCodes(documents: DocumentStore): ActivationCodes
         const document = (await documents.get(activationCodeName(code))) as ActivationCodeDocument | undefined
         if (!document) throw new ThingwireError('unknown_activation_code')
         const { last } = document
-        // Without an activation the code has changed since it was read.
+        // Undefined: the code has changed since it was read.
         const activation = last ? await answerAgain(code, last) : await takeUse(code)
         if (activation) return activation
       }
@@ -99,7 +98,7 @@ export function createActivationCodes(documents: DocumentStore): ActivationCodes
     return await documents.transact(names, ([document, thing, token]) => {
       const present = document as ActivationCodeDocument | undefined
       if (present?.last?.hash !== hash) return { put: {}, result: undefined, purpose: 'register' }
-      // The operator has removed the token, or the thing: the code must not undo that.
+      // The operator has removed the token or the thing, which the code must not undo.
       if (!thing || !token)
         return { put: { [name]: withoutLast(present) }, result: undefined, purpose: 'register' }
       const { tokens } = thing as ThingDocument
@@ -109,7 +108,7 @@ export function createActivationCodes(documents: DocumentStore): ActivationCodes
           ...thing,
           tokens: tokens.map(entry => (entry.hash === hash ? fresh.entry : entry)),
         },
-        // Unused, so it is in nobody's memory yet.
+        // The token is unused, so no cache has it.
         [tokenName(hash)]: null,
         ...fresh.put,
       }
@@ -127,7 +126,7 @@ function assertWhole(field: string, value: number, maximum: number): void {
   throw new ThingwireError('invalid_body', `${field} must be a whole number from 1 to ${maximum}`)
 }
 
-/** What a thing is answered that has registered itself (contract §6, activation); JSON text. */
+/** The answer to an activation (contract §6); JSON text. */
 export function activationText(activation: Awaited<ReturnType<ActivationCodes['activate']>>): string {
   const { thingToken, thingId } = activation
   return JSON.stringify({ status: 'created', message: 'thing activated', thingToken, thingId })

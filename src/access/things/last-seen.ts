@@ -1,7 +1,7 @@
 import type { Document, DocumentStore } from '../../core/ports.ts'
 import { type SeenDocument, seenName, thingName } from '../documents.ts'
 
-/** How often the times are written to the store, milliseconds: a write of a thing must not cost two on disk. */
+/** Interval at which the times are stored, milliseconds, so that a write of a thing does not cost two on disk. */
 const flushInterval = 60_000
 const thingsPerTransaction = 250
 
@@ -10,13 +10,10 @@ interface Times {
   readonly written?: number | undefined
 }
 
-/**
- * When each thing was last seen, and last written to by whomever, on whichever node. What has not reached the store is lost
- * with a process that is killed: at most a minute of it.
- */
+/** When each thing was last seen and last written to, on any node. A killed process loses at most a minute of it. */
 export class LastSeen {
   readonly #documents: DocumentStore
-  /** Times by thing id that the store does not have yet. Two maps: both are changed with every write. */
+  /** Times by thing id that are not stored yet. Two maps of numbers, since every write changes both. */
   readonly #seen = new Map<string, number>()
   readonly #written = new Map<string, number>()
   readonly #timer: NodeJS.Timeout
@@ -52,7 +49,7 @@ export class LastSeen {
     this.#written.delete(thingId)
   }
 
-  /** Writes to the store what it does not have yet, as far as that takes it. Never rejects. */
+  /** Stores the times, if the store takes them. Never rejects. */
   async keep(): Promise<void> {
     await this.#flushing
     await this.#flush()
@@ -81,7 +78,7 @@ export class LastSeen {
       try {
         await this.#writePart(part)
       } catch {
-        // Kept in memory for the next time: the writes that a failing store refuses report it.
+        // Try again at the next flush. Refused writes report the failure of the store.
         return
       }
       for (const [thingId, { at, written }] of part) {
@@ -98,7 +95,7 @@ export class LastSeen {
       const put: Record<string, Document> = {}
       for (const [index, [thingId, own]] of times.entries()) {
         const known = found[names.length + index] as SeenDocument | undefined
-        // A thing that was removed in the meantime must leave nothing behind; another node may have seen it later.
+        // A thing may be removed meanwhile, and must leave nothing behind; another node may have seen it later.
         const seen = joined(own, known)
         const isNews = seen.at !== known?.at || seen.written !== known?.written
         if (found[index] && isNews) put[seenName(thingId)] = seen

@@ -4,14 +4,14 @@ import type { Nodes } from '../../core/nodes.ts'
 import type { DocumentStore, RecordStore } from '../../core/ports.ts'
 import { removedThingName, removedThingPrefix } from '../documents.ts'
 
-/** How long what has failed waits, milliseconds. */
+/** Time before a failed removal is tried again, milliseconds. */
 const retryAfter = 60_000
 
 /**
- * Removes the data of removed things, one thing after another in the background, on one node at a time. A removal begins
- * with its document, put when the thing is unlisted, and ends with the document removed; one that is interrupted goes on
- * at the next start, or on another node. A write that was authorised before it and is appended behind it leaves records
- * that nobody can reach: no id is given out twice.
+ * Removes the data of removed things in the background, one thing after another, on one node at a time. A removal begins with a
+ * document, put when the thing is removed from the registry, and ends when the document is removed. An interrupted removal goes on
+ * at the next start, or on another node. A write that was authorised before the removal and appended after it leaves unreachable
+ * records, since ids are never used again.
  */
 export class RemovedThings {
   readonly #documents: DocumentStore
@@ -25,12 +25,12 @@ export class RemovedThings {
     this.#giveUp = nodes.lead('removals', stop => this.#work(stop))
   }
 
-  /** To be called when the document of a removal is in the store, whichever node has put it. */
+  /** Call it when any node has put the document of a removal. */
   wake(): void {
     this.#waking.abort()
   }
 
-  /** Finishes the removal under way; those that wait are left to the next start, or to another node. */
+  /** Finishes the present removal; waiting ones are left to the next start, or to another node. */
   async close(): Promise<void> {
     await this.#giveUp()
   }
@@ -38,7 +38,7 @@ export class RemovedThings {
   async #work(stop: AbortSignal): Promise<void> {
     stop.addEventListener('abort', () => this.wake(), { once: true })
     while (!stop.aborted) {
-      // What comes while they are listed may not be among them.
+      // Before the list is read, which may miss a removal that begins meanwhile.
       this.#waking = new AbortController()
       await this.#removeAll(stop).catch(() => {})
       await rest(retryAfter, this.#waking.signal)
@@ -48,7 +48,7 @@ export class RemovedThings {
   async #removeAll(stop: AbortSignal): Promise<void> {
     for await (const [thingId] of listDocuments(this.#documents, removedThingPrefix)) {
       if (stop.aborted) return
-      // Nobody waits for it, and its document stays.
+      // The document stays, so a failed removal is tried again.
       await this.#remove(thingId).catch(() => {})
     }
   }

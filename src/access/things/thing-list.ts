@@ -5,7 +5,7 @@ import type { ThingQuery, ThingRegistry, ThingSummary } from '../access.ts'
 import { type ThingDocument, thingName, thingPrefix } from '../documents.ts'
 import type { LastSeen } from './last-seen.ts'
 
-/** How many things a page looks at, however few of them pass the filters: what bounds the work it costs. */
+/** Most things that a page examines, however few pass the filters. */
 const thingsPerPage = 1_000
 const readsAtOnce = 50
 
@@ -20,7 +20,7 @@ type Box = NonNullable<ThingQuery['bbox']>
 
 interface Candidate {
   readonly thingId: string
-  /** Undefined: it was removed. */
+  /** Undefined: the thing was removed. */
   readonly thing: ThingDocument | undefined
 }
 

@@ -2,7 +2,7 @@ import type { Document, DocumentStore, PutPurpose } from '../../core/ports.ts'
 import { createThingId } from '../../core/token.ts'
 import type { TopicGrant } from '../../core/topics/topic-grant.ts'
 import { ThingwireError } from '../../errors.ts'
-import type { ThingQuery, ThingRegistry, ThingSummary, TokenSummary } from '../access.ts'
+import type { ThingQuery, ThingRegistry, ThingSummary } from '../access.ts'
 import {
   type RemovedThingDocument,
   removedThingName,
@@ -24,9 +24,9 @@ interface RegistryParts {
   readonly documents: DocumentStore
   readonly list: ThingRegistry['list']
   readonly assertGrants: AssertGrants
-  /** Called as soon as a thing, or tokens of one and the sessions that they minted, have ended; durably. */
+  /** Called when a thing, or a token with the sessions that it has minted, has durably ended. */
   readonly onEnd: (ended: Ended) => void
-  /** Called when the topics of a thing are others; durably. */
+  /** Called when the topics of a thing have durably changed. */
   readonly onTopics: (thingId: string) => void
 }
 
@@ -74,7 +74,7 @@ export function createRegistry({
 
     async setTopics(thingId, topics) {
       assertGrants(topics)
-      // It may take rights away.
+      // Essential even on a full disk: it may revoke rights.
       await change('essential', thingId, ({ topics: _, ...thing }) => ({
         put: { [thingName(thingId)]: { ...thing, ...given(topics) } },
         result: undefined,
@@ -114,7 +114,11 @@ export function createRegistry({
       const thing = (await documents.get(thingName(thingId))) as ThingDocument | undefined
       if (!thing) throw new ThingwireError('unknown_thing')
       const tokens = await Promise.all(thing.tokens.map(({ hash }) => documents.get(tokenName(hash))))
-      return tokens.flatMap(token => (token ? [summarise(token as TokenDocument)] : []))
+      return tokens.flatMap(token => {
+        if (!token) return []
+        const { tokenId, createdAt, used } = token as TokenDocument
+        return [{ tokenId, createdAt, used }]
+      })
     },
 
     async removeToken(thingId, tokenId) {
@@ -152,12 +156,12 @@ export function createRegistry({
 }
 
 interface OfNewThing {
-  /** By which the thing registers itself. */
+  /** The code with which the thing registers itself. */
   readonly activationCode?: string
   readonly topics?: readonly TopicGrant[]
 }
 
-/** @returns in `put` its documents, by name */
+/** @returns `put`: the documents of the thing, by name */
 export function newThing(name: string, { activationCode, topics = [] }: OfNewThing = {}) {
   const thingId = createThingId()
   const token = issueToken(thingId, activationCode)
@@ -168,10 +172,6 @@ export function newThing(name: string, { activationCode, topics = [] }: OfNewThi
 
 function given(topics: readonly TopicGrant[]): Pick<ThingDocument, 'topics'> {
   return topics.length > 0 ? { topics } : {}
-}
-
-function summarise({ tokenId, createdAt, used }: TokenDocument): TokenSummary {
-  return { tokenId, createdAt, used }
 }
 
 function assertName(name: string): void {
