@@ -2,12 +2,12 @@ import type { Commit } from './ports.ts'
 import { isMagicKey } from './record/key.ts'
 import type { AcceptedRecord } from './record/record.ts'
 
-/** What a record, and a commit, costs beside its values. */
+/** Memory of a record, and of a commit, beside the values, bytes. */
 const overhead = 64
 
 const none: readonly AcceptedRecord[] = []
 
-/** About how many bytes a commit takes while it waits. */
+/** Approximate memory of a commit, bytes. */
 export function sizeOf(commit: Commit): number {
   if (commit.outline) return commit.outline.bytes
   let bytes = overhead
@@ -16,12 +16,11 @@ export function sizeOf(commit: Commit): number {
   return bytes
 }
 
-/** How many records a commit has. */
 export function recordCount(commit: Commit): number {
   return commit.outline ? commit.outline.records : commit.records.length
 }
 
-/** The records of a commit whose key is magic, in its order. */
+/** The records of a commit with a magic key, in order. */
 export function magicRecords(commit: Commit): readonly AcceptedRecord[] {
   return commit.outline?.hasMagic === false ? none : commit.records.filter(({ key }) => isMagicKey(key))
 }

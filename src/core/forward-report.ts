@@ -1,31 +1,30 @@
-/** How far forwarding to a central server has come, for the operator. Has no credential. */
+/** The state of forwarding, for the operator; without credentials. */
 export interface ForwardReport {
   /** URL of the central server. */
   readonly target: string
-  /** Whether a connection to it is open now. */
+  /** Whether a connection is open now. */
   readonly isConnected: boolean
-  /** Why there is none, where it could not be made. */
+  /** Why no connection could be made. */
   readonly problem?: string
-  /** Why a changed thing map is not used, for which the one from before is. */
+  /** Why a changed thing map is not used; the former one still is. */
   readonly mapProblem?: string
-  /** What is not acknowledged there yet; of a backlog from before the start only as far as it was counted (`isCounted`). */
+  /** Records without an ack. Until `isCounted`, it lacks some from before the start. */
   readonly waiting: { readonly records: number; readonly bytes: number }
   readonly isCounted: boolean
-  /** Receipt time of the oldest record that waits, milliseconds; absent: none does. */
+  /** Receipt time of the oldest waiting record, milliseconds; absent: none waits. */
   readonly oldest?: number
   /** Since the start of this process. */
   readonly forwarded: { readonly records: number; readonly bytes: number }
   /** Records that the central server has refused for good, since forwarding began. */
   readonly refusedCount: number
-  /** Records that were given up since too many waited, since forwarding began. */
+  /** Records that were dropped because too many waited, since forwarding began. */
   readonly dropped: number
-  /** Things that are held back while the others go on, by thing id. */
   readonly held: readonly HeldThing[]
-  /** The newest of the refused records, newest first. */
+  /** Newest first. */
   readonly refused: readonly RefusedRecord[]
 }
 
-/** A thing whose records wait since the central server does not take its token. */
+/** A thing whose records wait because the central server refuses the thing. */
 interface HeldThing {
   readonly thingId: string
   readonly why: string
@@ -33,22 +32,22 @@ interface HeldThing {
   readonly since: number
 }
 
-/** A record that the central server does not take, now or later. It is in the store of this server like any other. */
+/** A record that the central server has refused for good. It stays in the store of this server. */
 export interface RefusedRecord {
   readonly thingId: string
   readonly key: string
-  /** Of the record, milliseconds. */
+  /** Milliseconds. */
   readonly datetime: number
   /** Reason code and message of the central server. */
   readonly reason: string
   readonly message: string
-  /** When the refusal came, milliseconds. */
+  /** Time of the refusal, milliseconds. */
   readonly at: number
 }
 
 export interface ForwardReporter {
-  /** Ids of the things that the thing map names; there need be no such thing. */
+  /** Ids in the thing map; a thing of the id need not exist. */
   readonly named: readonly string[]
-  /** @param limit most refused records in it @throws ThingwireError of the store */
+  /** @param limit most refused records in the report @throws ThingwireError of the store */
   report(limit: number): Promise<ForwardReport>
 }

@@ -18,71 +18,68 @@ import { type Refusal, Refusals, type RefusedListener } from './refusals/refusal
 import type { ReceiptClock } from './time/clock.ts'
 
 /**
- * The one way in, whichever door a write came through.
+ * The path of every write, through any door.
  *
  * ```
  *  error exit (HTTP, MQTT)               stage
  *
- *  429; late, closed without an ack ◄──  rate      as much as the thing may write in a time (contract §9)
+ *  429; late, closed without an ack ◄──  rate      writes and records a second of the thing (contract §9)
  *  4xx; acked, reported, dropped    ◄──  parse     every rule of contract §2, all or nothing
- *  answer of the first write        ◄──  repeat    a write id that was taken before
+ *  answer of the first write        ◄──  repeat    a write id that the thing has used before
  *  429; closed without an ack       ◄──  room      while too many live messages wait, writes do too
- *  429; acked, reported, dropped    ◄──  append    no more resources than the thing may have
+ *  429; acked, reported, dropped    ◄──  append    the most resources of a thing
  *  503; closed without an ack       ◄──            durable, numbered, in commit order
  *                                        answer    201, PUBACK, PUBREC
  *                                          ┆
- *                                        live      in commit order, off the way of the answer: subscribers,
+ *                                        live      in commit order, independent of the answer: subscribers,
  *                                                  magic resources (`live/`, `magic/`)
  * ```
  */
 export interface Ingest {
   /**
-   * Takes one write. When it resolves, every record of the write is durable.
+   * Takes one write. Resolves when all of its records are durable.
    *
-   * @throws WriteRefused for its content: nothing of it was kept, and it is among the thing's refused writes
+   * @throws WriteRefused for its content: nothing was stored, and the thing's list of refused writes has it
    * @throws ThingwireError `too_many_resources`: likewise
-   * @throws ThingwireError `write_rate_exceeded`, `record_rate_exceeded`, `too_many_waiting`, `store_timeout`,
-   * `store_unavailable`, `store_full`: not acknowledged, to be sent again
+   * @throws ThingwireError `write_rate_exceeded`, `record_rate_exceeded`, `too_many_waiting`, `store_timeout`, `store_unavailable`,
+   * `store_full`: not acknowledged; send it again
    * @throws ThingwireError `unknown_thing`: the thing was removed while the write waited
    */
   write(request: WriteRequest): Promise<WriteAnswer>
   /**
-   * The same for whoever has many under way: settles the ticket. What its rate refuses is thrown at once, and the ticket left as it
-   * is, so that the caller can hold back what comes behind it.
+   * The same for callers with many pending writes: settles the ticket. A refusal by the rate is thrown synchronously instead, so
+   * that the caller can hold back later writes.
    *
    * @throws ThingwireError `write_rate_exceeded`, `record_rate_exceeded`
    */
   submit(request: WriteRequest, ticket: Ticket<WriteAnswer>): void
   /**
-   * Notes a write that its door refused (too large, no text) or dropped among the thing's refused writes: it costs the
-   * thing as much as a write. Of those that were dropped for the rate of the thing, one a second is noted. Never rejects.
+   * Lists a write that its door refused (too large, no text) or dropped among the thing's refused writes, and charges the thing for
+   * a write. Of writes that were dropped for the rate, one a second is listed. Never rejects.
    */
   noteRefused(refusal: Refusal): Promise<void>
-  /** Lists why a connection of the thing was rejected or closed, among its refused writes; once a minute for each cause. */
+  /** Lists among the refused writes why a connection of the thing was rejected or closed; once a minute for each cause. */
   noteRejected(thingId: string, error: ThingwireError): void
-  /** Lets writes that wait for their rate go on, and later ones pass, while a door closes. Returns how to end this. */
+  /** While a door closes: lets waiting and new writes pass the rate. @returns ends that */
   drain(): () => void
-  /** Calls `listener` for every refused write of either door; it must not throw. Returns how to stop. */
+  /** Calls `listener` for every refused write of any door; it must not throw. @returns the unsubscribe function */
   onRefused(listener: RefusedListener): () => void
 }
 
 export interface WriteRequest {
   readonly thingId: string
   readonly door: 'http' | 'mqtt' | 'host'
-  /** Of an MQTT client that is gone: counted apart. */
+  /** The will of an MQTT client, which the metrics count separately. */
   readonly isWill?: true
-  /** Written with the admin key: one node alone holds it to no rate (contract §9). */
+  /** Written with the admin key, so exempt from the rate on a single node (contract §9). */
   readonly isOperators?: true | undefined
   /** JSON text, UTF-8; see contract §2. */
   readonly body: Uint8Array
-  /** Content of the body, where a program of this process has made it: `body` is then its text for people alone. */
+  /** The parsed body of a write by the host. `body` is then only the text for the list of refused writes. */
   readonly content?: object
   readonly options: WriteOptions
-  /** To be put in the same commit if the write has any effect: what the door must not forget once it has acked. */
   readonly documents?: Append['documents']
-  /** In whose name it is: refused with `LockLost` if that is not held any more when it is stored. */
   readonly lock?: Append['lock']
-  /** The connection that it came over (contract 4.3). */
   readonly sender?: Append['sender']
 }
 
@@ -91,16 +88,14 @@ interface IngestParts {
   readonly refused: RefusedWrites
   readonly magic: MagicRules
   readonly clock: Pick<ReceiptClock, 'now'>
-  /** Whoever sends on what is committed. */
   readonly live: BackPressure
-  /** Whether other nodes commit to the store, too: they count each commit of a thing, whoever wrote it. */
+  /** Whether the store has several nodes: each charges a thing for every commit, also the operator's. */
   readonly isShared: boolean
   readonly limits: WriteLimits
   /** How long a write may wait for room, milliseconds. */
   readonly storeTimeout: number
-  /** For what is kept of refused writes. Default: one that knows no admin key. */
+  /** For the list of refused writes. Default: one without an admin key. */
   readonly redactor?: Redactor
-  /** Called with what becomes of each write. */
   readonly observer?: Observer | undefined
 }
 
@@ -136,7 +131,7 @@ export function createIngest(parts: IngestParts): Ingest {
     }
   }
 
-  /** An import in the operator's own name would otherwise take as long as the thing took to write it. */
+  /** An import by the operator would otherwise take as long as the thing took to write its records. */
   function isCounted({ isOperators }: WriteRequest): boolean {
     return isShared || !isOperators
   }
@@ -155,7 +150,7 @@ export function createIngest(parts: IngestParts): Ingest {
 
   function inTurn(writing: Writing): void {
     const { request, parsed } = writing
-    // Dry runs too: "nothing is kept" (contract §3) speaks of records.
+    // A refused dry run is listed, too: "nothing is kept" (contract §3) is about records.
     if (parsed instanceof WriteRefused) writing.settle(refuse(request, parsed, parsed.writeId))
     else if (isDryRun(parsed)) writing.settle(dryRun(request, parsed))
     else after(room.wait(), writing, append)
@@ -195,7 +190,7 @@ export function createIngest(parts: IngestParts): Ingest {
     return refuse(request, error, id)
   }
 
-  /** Nothing is kept, not even the write id. */
+  /** Stores nothing, not even the write id. */
   async function dryRun(request: WriteRequest, parsed: ParsedWrite): Promise<WriteAnswer> {
     const { id } = parsed
     const first = id === undefined ? undefined : await records.answerOf(request.thingId, id, clock.now())
@@ -203,7 +198,7 @@ export function createIngest(parts: IngestParts): Ingest {
     return first ?? answerTo(parsed)
   }
 
-  /** A repeat is answered like the first write, whatever its body says now (contract §4, resend (c)). */
+  /** A repeat gets the answer of the first write, even if its body is wrong now (contract §4, resend (c)). */
   async function refuse(
     request: WriteRequest,
     error: ThingwireError,
@@ -229,18 +224,14 @@ export function createIngest(parts: IngestParts): Ingest {
   }
 }
 
-/** What a write may come to. */
 interface Outcomes {
   kept(request: WriteRequest, parsed: ParsedWrite, receipt: Receipt): void
-  /** @returns undefined: it has failed for whoever has sent it */
+  /** @returns undefined: the write fails with the error */
   failed(request: WriteRequest, id: string | undefined, error: unknown): Promise<WriteAnswer> | undefined
   refused(request: WriteRequest, error: unknown): void
 }
 
-/**
- * A write on its way, which waits for its receipt in the end. Of a class: of thousands under way, closures would keep a context
- * each.
- */
+/** A pending write, which waits for its receipt in the end. A class, since closures of thousands of writes would each keep a context. */
 class Writing implements Ticket<Receipt> {
   readonly request: WriteRequest
   readonly parsed: ParsedWrite | WriteRefused
@@ -272,7 +263,7 @@ class Writing implements Ticket<Receipt> {
       this.settle(answer)
       return
     }
-    // At once: what comes next over the same connection must not be handed in as if this was still under way.
+    // Synchronously, so that the next write of the connection is not submitted as if this one were pending.
     this.#outcomes.refused(this.request, error)
     this.#ticket.reject(error)
   }
@@ -283,7 +274,7 @@ class Writing implements Ticket<Receipt> {
   }
 }
 
-/** The next step: at once where nothing has to be waited for, since promises would cost more than all that the steps do. */
+/** Runs the next step, synchronously if there is nothing to wait for: promises would cost more than the steps. */
 function after(waiting: Promise<void> | undefined, writing: Writing, step: (writing: Writing) => void): void {
   if (waiting) waiting.then(() => step(writing)).catch((error: unknown) => writing.reject(error))
   else step(writing)
@@ -302,7 +293,7 @@ function answerTo(parsed: ParsedWrite): WriteAnswer {
   return parsed.rejected.length === 0 ? allTaken : { rejected: parsed.rejected }
 }
 
-/** What writes wait for while too many live messages wait to be sent (contract §9), and not for ever. */
+/** Makes writes wait while too many live messages are undelivered (contract §9), up to a timeout. */
 export class Room {
   readonly #live: BackPressure
   readonly #timeout: number
@@ -316,15 +307,15 @@ export class Room {
   }
 
   /**
-   * Resolves when writes may go on; undefined: they may now. Rejects with too_many_waiting when they have had to wait for
-   * too long: all at one time, so that of one connection none goes on behind one that did not.
+   * Resolves when writes may go on; undefined: they may go on now. Rejects with too_many_waiting after the timeout, for all waiting
+   * writes at once, so that no write of a connection is stored after one that was refused.
    */
   wait(): Promise<void> | undefined {
     const room = this.#live.room()
     if (room && room !== this.#room) {
       this.#room = room
       this.#roomInTime = inTime(room, this.#timeout)
-      // It may be late for nobody.
+      // No write may be waiting any more when it rejects.
       this.#roomInTime.catch(() => {})
     }
     return room && this.#roomInTime

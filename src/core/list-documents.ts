@@ -3,7 +3,7 @@ import type { Document, DocumentStore } from './ports.ts'
 
 const pageSize = 1_000
 
-/** The name of every document whose name starts with `prefix`; sorted, read in pages. */
+/** The names of all documents with a prefix; sorted, read in pages. */
 export async function* listNames(
   documents: Pick<DocumentStore, 'names'>,
   prefix: string,
@@ -18,7 +18,7 @@ export async function* listNames(
   }
 }
 
-/** Every document whose name starts with `prefix`, the prefix cut off its name; by name, read in pages. */
+/** All documents with a prefix, which is cut off the names; sorted by name, read in pages. */
 export async function* listDocuments<Content extends Document>(
   documents: Pick<DocumentStore, 'list'>,
   prefix: string,
@@ -34,7 +34,7 @@ export async function* listDocuments<Content extends Document>(
   }
 }
 
-/** What removes documents, in puts of a bounded size. @param isRemoved which of these; default: all */
+/** Puts of a bounded size that remove documents. @param isRemoved default: all */
 export async function* removals(
   names: Iterable<string> | AsyncIterable<string>,
   isRemoved = (_name: string): boolean => true,

@@ -4,42 +4,36 @@ import { ThingwireError } from '../errors.ts'
 export interface Lock {
   /** `client/<client id>` or `task/<name>`. */
   readonly name: string
-  /** Fencing token: unique to one taking; begins with the node's name and a colon. */
+  /** Fencing token, unique to each `take`; begins with the node's name and a colon. */
   readonly owner: string
 }
 
-/** A lock with its owner before. */
 export interface TakenLock extends Lock {
-  /** Undefined: the lock was free. */
+  /** The previous owner; undefined: the lock was free. */
   readonly before: string | undefined
 }
 
-/** The locks of a store. Those of a store that is not shared are in memory, and end with the process. */
+/** The locks of a store. An unshared store has them in memory, so they end with the process. */
 export interface Locks {
   /**
-   * Takes a lock from whoever has it. Calls of `append`, `put`, `take` and `release` take effect in the order of the calls: what is
-   * called in the name of the owner before is refused from here on, and what it has done can be read when this resolves.
+   * Takes a lock from its owner. `append`, `put`, `take` and `release` take effect in the order of the calls: later calls under the
+   * previous owner's lock are refused, and everything that it has stored can be read when this resolves.
    *
    * @throws ThingwireError of the store
    */
   take(name: string): Promise<TakenLock>
-  /**
-   * Likewise, unless another one has it than this owner, or nobody.
-   *
-   * @returns undefined if another one has it
-   * @throws ThingwireError of the store
-   */
+  /** The same only if `owner` has the lock, or nobody. @returns undefined: another one has it. @throws ThingwireError of the store */
   takeFrom(name: string, owner: string | undefined): Promise<TakenLock | undefined>
   /**
-   * Ends a lock that is still held, behind what was called before. To be called when all of that has settled, if whoever takes it
-   * next is to find it in the store.
+   * Ends a lock that is still held, after all earlier calls. Call it when those have settled, if the next owner must find their
+   * effects in the store.
    *
    * @throws ThingwireError of the store
    */
   release(lock: Lock): Promise<void>
   /**
-   * Calls `listener` when a lock that this node took was taken by another taking, on whichever node, or is gone; it must not
-   * throw. Returns how to stop.
+   * Calls `listener` when a lock that this node has taken is taken again, on any node, or has expired; it must not throw.
+   * @returns the unsubscribe function
    */
   onLost(listener: (lock: Lock) => void): () => void
 }
@@ -47,14 +41,14 @@ export interface Locks {
 const clientLost = 'another connection has taken over this client'
 const taskLost = 'another node does this task now'
 
-/** The change was refused since its lock has another owner now: nothing was done, and a retry is refused, too. */
+/** The lock of a change has another owner now: nothing was done, and a retry would be refused, too. */
 export class LockLost extends ThingwireError {
   constructor({ name }: Lock) {
     super('store_unavailable', name.startsWith('client/') ? clientLost : taskLost)
   }
 }
 
-/** Swallows LockLost: the new owner has taken over. @throws every other error */
+/** Ignores LockLost, since the new owner has taken over. @throws every other error */
 export function unlessLost(error: unknown): void {
   if (!(error instanceof LockLost)) throw error
 }

@@ -10,13 +10,11 @@ export const maximumRecords = 10_000
 /** Most bad records that one refusal names. */
 const maximumNamedErrors = 20
 
-/** A write, as a refusal shows it. */
 const example = '{"values":[{"key":"temperature","value":21.5}]}'
 
-/** A write id. */
 export const writeIdForm = /^[\x20-\x7e]{1,64}$/
 
-/** What a request says beside its body: HTTP query flags, which win over the body's, and Idempotency-Key. */
+/** HTTP query flags, which override those of the body, and Idempotency-Key. */
 export interface WriteOptions {
   readonly store?: boolean | undefined
   readonly broadcast?: boolean | undefined
@@ -28,17 +26,16 @@ interface ParseContext extends RecordContext {
   readonly options: WriteOptions
 }
 
-/** A write whose envelope is read and whose records are each accepted or refused. */
 export interface ParsedWrite {
   readonly id: string | undefined
   readonly store: boolean
   readonly broadcast: boolean
   readonly records: readonly NewRecord[]
-  /** Every refused record of a `partial` write, in order. */
+  /** The refused records of a `partial` write, in order. */
   readonly rejected: readonly FieldError[]
 }
 
-/** The write was refused for its content; carries the write id, if one could be read. */
+/** The write was refused for its content; has the write id if one could be read. */
 export class WriteRefused extends ThingwireError {
   readonly writeId: string | undefined
 
@@ -49,10 +46,10 @@ export class WriteRefused extends ThingwireError {
 }
 
 /**
- * Reads a write by every rule of contract §2 and §3, from the bytes of its body or from what they would hold. A wrong flag in the body is refused even
- * where the request's own wins, since it is a mistake all the same.
+ * Checks a write by every rule of contract §2 and §3. A wrong flag in the body is refused even if a query flag overrides it.
  *
- * @throws WriteRefused naming every bad record (up to 20) by index and field.
+ * @param body bytes, or the parsed content of a write by the host
+ * @throws WriteRefused naming every bad record (up to 20) by index and field
  */
 export function parseWrite(body: Uint8Array | object, context: ParseContext): ParsedWrite {
   let id: string | undefined
@@ -114,8 +111,7 @@ function valuesOf(envelope: Record<string, unknown>): readonly unknown[] {
 }
 
 /**
- * In one turn of the event loop, 10 to 20 ms for 10,000 records: to let others in between, each door would have to hold back
- * what comes behind the write.
+ * Takes one turn of the event loop, 10 to 20 ms for 10,000 records: if it paused, each door would have to hold back later writes.
  */
 function parseRecords(values: readonly unknown[], context: ParseContext) {
   const records: NewRecord[] = []
@@ -128,7 +124,7 @@ function parseRecords(values: readonly unknown[], context: ParseContext) {
   return { records, rejected }
 }
 
-/** Its reason is that of the first bad record: a device that reads one word of the answer learns the most from that. */
+/** The reason is that of the first bad record, which tells a device most if it reads only one word of the answer. */
 function recordsRefused(rejected: readonly FieldError[]): ThingwireError {
   const errors = rejected.slice(0, maximumNamedErrors)
   const [first] = errors as [FieldError]

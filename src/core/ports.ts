@@ -7,66 +7,67 @@ import type { Problem } from './record/problem.ts'
 import type { AcceptedRecord, NewRecord, StoredRecord } from './record/record.ts'
 
 /**
- * What the core and the doors need from the outside. The promises behind these methods (order, atomicity,
- * durability, idempotency, concurrency) are in `store/contract.ts`; `store/` implements them.
+ * The interfaces that the core and the doors need. `store/contract.ts` has the promises of the store's methods (order, atomicity,
+ * durability, idempotency, concurrency); `store/` implements them.
  */
 
 /** Answer to a write that was taken. */
 export interface WriteAnswer {
-  /** Every record that was refused, in order; only a `partial` write can have any. */
+  /** The refused records of a `partial` write, in order. */
   readonly rejected?: readonly FieldError[]
 }
 
-/** A validated write on its way into the store. */
+/** A validated write. */
 export interface Append {
   readonly thingId: string
-  /** In the order of the write. None where only states are put. */
+  /** In the order of the write. Empty if only states are put. */
   readonly records: readonly NewRecord[]
-  /** False: the records are numbered and delivered to listeners, also those that are stored already, and not kept (contract §3). */
+  /** False: the records, also those that are stored already, are numbered and delivered to listeners, but not stored (contract §3). */
   readonly store: boolean
-  /** Write id, 1..64 printable ASCII: a later write of the thing that carries it has no effect. */
+  /** Write id, 1..64 printable ASCII: a later write of the thing with the same id has no effect. */
   readonly id?: string | undefined
-  /** What a later write with the same id is answered. */
+  /** The answer to a later write with the same id. */
   readonly answer: WriteAnswer
-  /** Whether a live message is wanted; travels with the commit. */
+  /** Whether to send live messages. */
   readonly broadcast: boolean
   /**
-   * Most resources that the thing may have: the write is refused if it would make one more; as a whole, with `partial` too,
-   * since only the store knows which resources there are. Absent: any number. A resource is a key, ordinary or magic, that
-   * holds records; where the thing has more already, it keeps them.
+   * Most resources of the thing: a write that would make one more is refused as a whole, also with `partial`, since only the store
+   * knows the resources. Absent: any number. A resource is a key, ordinary or magic, with records; a thing keeps resources over the
+   * limit that it has already.
    */
   readonly maximumResources?: number
   /**
-   * New states of resources of the thing, kept with the records; `store: false` only delivers them. Only magic resources
-   * have a state: what is latest of any other resource is its newest record.
+   * New states of resources of the thing, stored with the records; `store: false` only delivers them. Only magic resources have a
+   * state: the latest of any other resource is its newest record.
    */
   readonly states?: readonly Latest[]
   /**
-   * Documents to put in the same commit as the records: both are durable or neither. Put also where the write repeats
-   * an id, and where everything of it was stored before. With a write that takes no room they are `essential`.
+   * Documents to put in the same commit as the records, such as the packet id of a QoS 2 PUBLISH: both are durable or neither. They
+   * are put even if the write repeats an id, or all of its records were stored before. With a write that takes no space they are
+   * `essential`.
    */
   readonly documents?: DocumentPut | undefined
-  /** In whose name it is: refused with `LockLost`, as a whole, if that is not held any more at the commit. */
+  /** The whole write is refused with `LockLost` if this lock is not held any more at the commit. */
   readonly lock?: Lock | undefined
   /**
-   * The connection that it came over, whose writes commit in the order in which they were handed in. It may pass long writes
-   * of other connections to other things. Absent: it passes nothing.
+   * The connection of the write. Writes of one connection commit in the order of the calls, and may overtake long writes of other
+   * connections to other things (contract §4.3). Absent: the write overtakes nothing.
    */
   readonly sender?: object | undefined
 }
 
-/** What is latest of a resource: its newest record by datetime, then write number, then place; or its state. */
+/** The latest of a resource: its newest record by datetime, then write number, then place; or its state. */
 export interface Latest {
   readonly key: string
-  /** undefined: nothing (any more). */
+  /** undefined: the resource has no records (any more). */
   readonly record: StoredRecord | undefined
 }
 
-/** What the store says of an append once it is durable. */
+/** The result of a durable append. */
 export interface Receipt {
-  /** Place of the write in commit order, from 1; 0 for a write that repeats an id and so had no effect. */
+  /** Place of the write in commit order, from 1; 0 for a repeat, which had no effect. */
   readonly writeNumber: number
-  /** The answer to give: of the first write that carried the id, where this one repeats it. */
+  /** The answer to give; for a repeat, that of the first write. */
   readonly answer: WriteAnswer
 }
 
@@ -76,25 +77,25 @@ export interface Commit {
   readonly writeNumber: number
   /** Receipt time, milliseconds. */
   readonly receivedAt: number
-  /** Records of the write, in its order, less those that were stored before (contract §4, resend (a)). */
+  /** Records of the write, in order, without those that were stored before (contract §4, resend (a)). */
   readonly records: readonly AcceptedRecord[]
-  /** States that were put; or, after a removal that took the newest record of a resource, what is latest of it now. */
+  /** States that were put; or the new latest of a resource, after a removal that took its newest record. */
   readonly latest: readonly Latest[]
-  /** False: nothing of it was kept, and its number may be given again after a crash. */
+  /** False: nothing was stored, and after a crash another write may get the number. */
   readonly stored: boolean
   readonly broadcast: boolean
   /** Another node has committed it. */
   readonly isElsewhere?: true
-  /** Where `records` and `latest` are only parsed when they are read: what is known before that. */
+  /** Present if `records` and `latest` are parsed lazily. */
   readonly outline?: CommitOutline
 }
 
 export interface CommitOutline {
-  /** How many. */
+  /** Number of records. */
   readonly records: number
   /** Whether one of them has a magic key. */
   readonly hasMagic: boolean
-  /** About how many bytes the commit takes. */
+  /** Approximate memory of the commit. */
   readonly bytes: number
 }
 
@@ -104,14 +105,13 @@ export interface LogQuery {
   readonly after: number
   /** Write number, exclusive; Infinity for the end. */
   readonly before: number
-  /** Whether commits of a thing are wanted, asked for each commit; absent: of every thing. What is not wanted costs little. */
+  /** Whether commits of a thing are wanted, called for each commit; absent: of every thing. Unwanted commits cost little. */
   readonly isOf?: (thingId: string) => boolean
   readonly order: 'asc' | 'desc'
-  /** At least 1; a page is shorter where its entries are large. Only an empty one means that there is no more. */
+  /** At least 1. A page of large entries is shorter; only an empty one means the end. */
   readonly limit: number
 }
 
-/** What is latest in one or all resources of one or all things. */
 export interface LatestQuery {
   /** Absent: every thing. */
   readonly thingId?: string
@@ -124,14 +124,11 @@ export interface LatestOfThing extends Latest {
   readonly record: StoredRecord
 }
 
-/** The store as it was after one commit. To be closed. */
+/** The store as it was after one commit. Must be closed. */
 export interface Snapshot {
-  /** Of that commit: everything up to here is in it, and nothing after. */
+  /** Number of that commit, the last one in the snapshot. */
   readonly writeNumber: number
-  /**
-   * What is latest of each resource that the query selects, a page at a time; costs in proportion to what it selects. A
-   * magic resource is there by its state only: not its history.
-   */
+  /** The latest of each selected resource, a page at a time, at a cost in proportion. Of a magic resource it is the state only. */
   latest(query: LatestQuery): AsyncIterable<readonly LatestOfThing[]>
   close(): Promise<void>
 }
@@ -153,150 +150,148 @@ export interface PageQuery extends TimeRange {
   readonly cursor?: string
 }
 
-/** Most characters of values of a page, but for its last record: bounds what a slow reader keeps in memory. */
+/** Most characters of values in a page, without its last record: bounds the memory of a slow reader. */
 export const maximumPageText = 1024 * 1024
 
 export interface Page {
-  /** `limit` of them if there are so many and their values are not too large together. */
+  /** At most `limit`; fewer if their values are large. */
   readonly records: readonly StoredRecord[]
-  /** Opaque; there is more after the last record of this page. */
+  /** Opaque; present if there are more records. */
   readonly next?: string
 }
 
 export interface AggregateQuery extends TimeRange {
-  /** Of the buckets in the answer. */
+  /** Order of the buckets. */
   readonly order: 'asc' | 'desc'
-  /** Most buckets of the answer, at least 1; it can have fewer, see `Aggregates`. */
+  /** Most buckets, at least 1; there can be fewer, see `Aggregates`. */
   readonly limit: number
   readonly buckets: Buckets
 }
 
 export interface Aggregates {
-  /** `limit` of them if there are so many, and their `first` and `last` have fewer than `maximumPageText` characters together. */
+  /** At most `limit`; fewer if their `first` and `last` together have `maximumPageText` characters or more. */
   readonly buckets: readonly BucketSummary[]
-  /** If there is more: in ascending order `from` of the rest, in descending order `to` of it; milliseconds. */
+  /** If there are more: `from` of the rest in ascending order, `to` of the rest in descending order; milliseconds. */
   readonly next?: number
 }
 
-/** What came of one piece of `removeOld`. */
+/** The result of one piece of `removeOld`. */
 export interface RemovedOld {
-  /** How many records were removed. */
+  /** Number of removed records. */
   readonly count: number
-  /** Where the next piece begins, opaque; absent: there is none. */
+  /** Begin of the next piece, opaque; absent: there is none. */
   readonly next?: string
 }
 
 /** The time-ordered records of all things. */
 export interface RecordStore {
-  /** @throws ThingwireError too_many_resources: nothing of the write was kept */
+  /** @throws ThingwireError too_many_resources: nothing of the write was stored */
   append(write: Append): Promise<Receipt>
-  /** The same for whoever has many under way: settles the ticket. */
+  /** The same for callers with many pending writes: settles the ticket. */
   submit(write: Append, ticket: Ticket<Receipt>): void
-  /** The answer of the write that carried this id, waiting for one in flight; undefined if none is known. */
+  /** The answer to the write with this id, after waiting for a pending one; undefined: no such write is known. */
   answerOf(thingId: string, id: string, now: number): Promise<WriteAnswer | undefined>
   /** @returns undefined if nothing was ever stored under the key. @throws ThingwireError invalid_cursor */
   read(thingId: string, key: string, query: PageQuery): Promise<Page | undefined>
-  /** Summaries of the buckets in which the range has records. @returns undefined if nothing was ever stored under the key */
+  /** Summaries of the buckets that have records in the range. @returns undefined if nothing was ever stored under the key */
   aggregate(thingId: string, key: string, query: AggregateQuery): Promise<Aggregates | undefined>
-  /** Ids of the things that hold records, and perhaps of some that do not, sorted by their bytes: at most `limit` behind `after`. */
+  /** Ids of the things with records, perhaps also of some without, sorted by bytes: at most `limit` after `after`. */
   things(page: { readonly after?: string; readonly limit: number }): Promise<readonly string[]>
-  /** Keys that hold records now, sorted by their bytes. */
+  /** Keys with records, sorted by bytes. */
   resources(thingId: string): Promise<readonly string[]>
   /** State of a magic resource; undefined if it has none. */
   state(thingId: string, key: string): Promise<StoredRecord | undefined>
-  /** Sees everything that was appended before the call. */
+  /** Has everything that was appended before the call. */
   snapshot(): Promise<Snapshot>
   /**
-   * Resolves when everything that was committed before the call, by whichever node, was delivered, and everything
-   * that was appended here before it.
+   * Resolves when all commits of any node, and all appends of this one, from before the call are delivered.
    *
-   * @returns the number of the newest write that was delivered, 0 if there is none
+   * @returns the number of the newest delivered write, 0 if there is none
    */
   catchUp(): Promise<number>
   /**
-   * Removes what was stored before the call; returns how many records that were. Where the newest record of an ordinary
-   * resource went, the new latest is delivered to listeners (`Commit.latest`) before this resolves.
+   * Removes records that were stored before the call; returns their number. If the newest record of an ordinary resource is
+   * removed, listeners get the new latest (`Commit.latest`) before this resolves.
    */
   remove(thingId: string, key: string, range: TimeRange): Promise<number>
   /**
-   * Removes a piece of what a resource holds from before the datetime `before` (milliseconds), oldest first; never its newest
-   * record, so that what is latest stays and nothing is delivered. Of what is appended meanwhile some may go, too. Small enough to
-   * hold up no write; a crash may bring some of it back.
+   * Removes a piece of a resource's records from before the datetime `before` (milliseconds), oldest first; never its newest
+   * record, so the latest does not change and nothing is delivered. It may also remove records that are appended meanwhile. A piece
+   * is too small to delay writes; after a crash some of its records may be back.
    *
-   * @param from `next` of the piece before
-   * @param lock in whose name it is. @throws LockLost if that is not held any more: nothing is removed
+   * @param from `next` of the previous piece
+   * @throws LockLost if `lock` is not held any more: nothing is removed
    */
   removeOld(thingId: string, key: string, before: number, from?: string, lock?: Lock): Promise<RemovedOld>
-  /** Removes everything kept of a thing: records, write ids, refused writes. Can be called again after a crash. */
+  /** Removes all data of a thing: records, write ids, refused writes. May be called again after a crash. */
   removeThing(thingId: string): Promise<void>
   /**
-   * Calls `listener` for every commit, in commit order, before the append resolves; it must not throw. `records` may
-   * be empty: a write of which everything was stored before. Returns how to stop.
+   * Calls `listener` for every commit, in commit order, before the append resolves; it must not throw. `records` is empty if all of
+   * them were stored before. @returns the unsubscribe function
    */
   onCommit(listener: (commit: Commit) => void): () => void
   /**
-   * Says which commits are kept in the commit log, in the batch of the commit itself. Asked while a write of the thing is
-   * put together, after every snapshot that was asked for before the write. Default: none. Only what is stored is kept.
+   * Sets which commits go into the commit log, in the batch of the commit itself. `isWanted` is called while a write of the thing
+   * is put together, after every snapshot that was asked for before the write. Default: none. Only stored commits are logged.
    */
   logWhen(isWanted: (write: Pick<Commit, 'thingId' | 'records' | 'broadcast'>) => boolean): void
-  /** Commits of the log by write number, as they were delivered to listeners. */
+  /** Commits of the log by write number, as listeners got them. */
   readLog(query: LogQuery): Promise<readonly Commit[]>
   /**
-   * Removes these commits from the log, in a store that is shared only those up to `Nodes.logBounds().trimmableTo`.
+   * Removes these commits from the log, in a shared store only those up to `Nodes.logBounds().trimmableTo`.
    *
-   * @param lock as of `removeOld`
+   * @throws LockLost if `lock` is not held any more
    */
   trimLog(writeNumbers: readonly number[], lock?: Lock): Promise<void>
 }
 
-/** What follows a commit at its own pace, and can fall behind. */
+/** A follower of commits that may fall behind. */
 export interface BackPressure {
-  /** Resolves when writes may go on; undefined: they may now. */
+  /** Resolves when writes may go on; undefined: they may go on now. */
   room(): Promise<void> | undefined
 }
 
-/** How much each thing may write (contract §9). */
+/** The limits of a thing's writes (contract §9). */
 export interface WriteLimits {
   readonly rate: WriteRate
   readonly options: { readonly resourcesPerThing: number }
-  /** A limit was met. */
+  /** A limit was reached. */
   count(limit: 'too_many_waiting' | 'too_many_resources'): void
 }
 
 /**
- * Limits each thing to its writes and records a second, both doors together. A thing that has written more than its burst is
- * in debt, until so much time has passed that what it wrote is paid.
+ * Limits the writes and records a second of each thing, over both doors together. A thing that has written more than its burst is
+ * in debt until enough time has passed to pay for its writes.
  */
 export interface WriteRate {
   /**
-   * A write arrives, and is paid for whatever comes of it. It may be larger than what is left. To be called in the order in
-   * which the writes of a thing are to be stored.
+   * Charges a thing for a write, whatever its outcome; the write may be larger than the remaining burst. Call it in the order in
+   * which the writes of a thing have to be stored.
    *
-   * @returns undefined: it may go on now. Over MQTT, where the thing is in debt: resolves when it may, in the order of the
-   * calls. Rejects with unknown_thing if the thing is removed meanwhile
-   * @throws ThingwireError write_rate_exceeded, record_rate_exceeded: the thing is in debt, over MQTT for more than 30 s
-   * or with so much waiting that no more is held in memory; the write is not paid for
+   * @returns undefined: the write may go on now. If the thing is in debt, over MQTT: resolves when the write may go on, in the
+   * order of the calls. Rejects with unknown_thing if the thing is removed meanwhile
+   * @throws ThingwireError write_rate_exceeded, record_rate_exceeded: the thing is in debt; over MQTT, for more than 30 s or with
+   * too many waiting bytes. The write is not charged
    */
   enter(write: {
     readonly thingId: string
     readonly door: 'http' | 'mqtt' | 'host'
     readonly body: Uint8Array
   }): Promise<void> | undefined
-  /** How many records a write turned out to have, right after its `enter`. */
+  /** Charges the records of a write, right after its `enter`. */
   charge(thingId: string, records: number): void
-  /** Whether a write that was dropped may be noted: one a second and thing; the rest is counted alone. */
+  /** Whether to list a dropped write: one a second for each thing; the others are only counted. */
   mayNote(thingId: string): boolean
-  /** Lets waiting writes go on, and later ones pass, while a door closes. Returns how to end this. */
+  /** While a door closes: lets waiting and new writes pass. @returns ends that */
   drain(): () => void
 }
 
 /** A small JSON document. */
 export type Document = Readonly<Record<string, unknown>>
 
-/** New content by document name; null removes. Empty changes nothing. */
+/** New content by document name; null removes the document. */
 export type DocumentPut = Readonly<Record<string, Document | null>>
 
-/** A change of documents, decided on their present content. */
 export interface DocumentChange<Result> {
   readonly put: DocumentPut
   readonly result: Result
@@ -304,38 +299,37 @@ export interface DocumentChange<Result> {
 }
 
 /**
- * Why documents are put: whether a store that is short of space takes them (`Store`, Space; contract §9).
+ * Why documents are put, which decides whether a store that is short of space takes them (`Store`, Space; contract §9).
  *
  * | purpose | what is put | below `minFreeSpace` | disk full |
  * |---|---|---|---|
- * | `keep` | what grows with use: messages for sessions that are away, retained messages, new sessions and filters; and what nobody asked for and little is lost without | refused, like records | refused |
+ * | `keep` | data that grow with use: messages for absent sessions, retained messages, new sessions and filters; and data of little importance | refused, like records | refused |
  * | `register` | an entry of the registry that an operator or a thing asks for: a thing, token, session, code, name | put | refused |
- * | `essential` | without it nothing is removed, revoked or acknowledged, or a client or the service cannot begin | put | put, from the reserve |
+ * | `essential` | data without which nothing is removed, revoked or acknowledged, or a client or the service cannot begin | put | put, from the reserve |
  *
  * A put that only removes documents is never refused.
  */
 export type PutPurpose = 'keep' | 'register' | 'essential'
 
-/** Small documents by name (`things/<id>`, `tokens/<hash>`): the registry, and what a door has to remember. */
+/** Small documents by name (`things/<id>`, `tokens/<hash>`): the registry, and the state of doors. */
 export interface DocumentStore {
   get(name: string): Promise<Document | undefined>
-  /** The same in commit order: behind every append, put and transact that was called before, also one that rejects. */
+  /** The same in commit order: after every earlier append, put and transact, also a failed one. */
   getInOrder(name: string): Promise<Document | undefined>
-  /** Documents whose name starts with `prefix`, by name, after `after`, at most `limit`. */
+  /** Documents with a prefix, by name, after `after`, at most `limit`. */
   list(prefix: string, options: { after?: string; limit: number }): Promise<readonly [string, Document][]>
-  /** The names that `list` would give. Reads no content, so it costs the same however large the documents are. */
+  /** The names of `list`. Reads no contents, so the size of the documents does not matter. */
   names(prefix: string, options: { after?: string; limit: number }): Promise<readonly string[]>
   /**
-   * Puts documents without looking at what is there, durably and as one. Shares the commit of the appends and puts
-   * that wait with it, and takes effect in the order of the calls.
+   * Puts documents without reading the present ones, durably and atomically. Shares the commit of waiting appends and puts, and
+   * takes effect in the order of the calls.
    *
-   * @param lock in whose name it is. @throws LockLost if that is not held any more at the commit: nothing is put
+   * @throws LockLost if `lock` is not held any more at the commit: nothing is put
    */
   put(documents: DocumentPut, purpose: PutPurpose, lock?: Lock): Promise<void>
   /**
-   * Reads the named documents, calls `change` with their contents, and puts what it returns, durably and as one:
-   * nothing else changes these documents in between. It may put documents that were not read. `change` may be called
-   * more than once, and must be pure.
+   * Reads the named documents, calls `change` with their contents, and puts its result, durably and atomically: nothing else
+   * changes these documents in between. It may also put other documents. `change` may be called more than once, and must be pure.
    */
   transact<Result>(
     names: readonly string[],
@@ -347,11 +341,11 @@ export interface DocumentStore {
 export interface RefusedWrite {
   /** Receipt time, milliseconds. */
   readonly datetime: number
-  /** `magic`: acknowledged and kept as history, but not applied to the state (contract §5). `host`: of the program around the service. */
+  /** `magic`: acknowledged and kept as history, but not applied to the state (contract §5). `host`: written by the host. */
   readonly door: 'http' | 'mqtt' | 'host' | 'magic'
   readonly reason: Reason
   readonly message: string
-  /** How often it came since it was listed last, where that is more than once; of connections that were turned away. */
+  /** How often a connection was rejected since the last entry, if more than once. */
   readonly count?: number
   readonly errors?: readonly FieldError[]
   readonly id?: string
@@ -359,32 +353,29 @@ export interface RefusedWrite {
   readonly excerpt: string
 }
 
-/** The last 100 refused writes of each thing, and why its connections were turned away. */
+/** The last 100 refused writes and rejected connections of each thing. */
 export interface RefusedWrites {
   add(thingId: string, refused: RefusedWrite): Promise<void>
   /** Newest first. */
   list(thingId: string, limit: number): Promise<readonly RefusedWrite[]>
 }
 
-/** A record whose key starts with `$`, as its magic resource sees it. */
+/** A record whose key starts with `$`. */
 export interface MagicRecord {
   readonly key: string
-  /** Parsed JSON; undefined if the record has none. */
+  /** Parsed JSON; undefined if the record has no value. */
   readonly value: unknown
   readonly geo: Geo | undefined
 }
 
-/** What a magic record is in the history of its key. */
+/** A magic record in the history of its key. */
 export interface MagicHistory {
   readonly value: unknown
   readonly geo?: Geo | undefined
 }
 
-/** The magic resources that are known (contract §5). */
+/** The known magic resources (contract §5). */
 export interface MagicRules {
-  /**
-   * Checks a record by the rules of its magic resource.
-   * @returns what to keep of it as history, or what is wrong.
-   */
+  /** Checks a record by the rules of its magic resource. @returns the record for the history, or the problem */
   check(record: MagicRecord): MagicHistory | Problem
 }

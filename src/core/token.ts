@@ -1,8 +1,8 @@
 import { createHash, randomBytes, randomInt } from 'node:crypto'
 
 /**
- * Secrets and names of things (contract §1). A token is 32 random bytes, so its plain SHA-256 is safe to keep:
- * there is nothing to guess that a salt would slow down.
+ * Secrets and ids of things (contract §1). A token is 32 random bytes, so its plain SHA-256 is safe to store: nobody can guess it,
+ * with or without a salt.
  */
 
 /** Characters. */
@@ -17,7 +17,7 @@ export function createToken(): string {
   return createSecret(32)
 }
 
-/** @returns so many random bytes as base64url. Those that begin with a hyphen are left out: a command takes them for an option. */
+/** @returns random bytes as base64url, never with a hyphen first: a command would take that for an option. */
 export function createSecret(bytes: number): string {
   for (;;) {
     const secret = randomBytes(bytes).toString('base64url')
@@ -25,12 +25,12 @@ export function createSecret(bytes: number): string {
   }
 }
 
-/** Whether `text` is spelled like a token; says nothing of whether it is known. */
+/** Whether `text` has the form of a token, known or not. */
 export function isToken(text: string): boolean {
   return tokenForm.test(text)
 }
 
-/** What is stored in a secret's place: its SHA-256, 43 characters of base64url. */
+/** The SHA-256 that is stored in place of a secret, 43 characters of base64url. */
 export function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('base64url')
 }
@@ -40,12 +40,12 @@ export function createThingId(): string {
   return Array.from({ length: 16 }, () => thingIdAlphabet[randomInt(32)]).join('')
 }
 
-/** Whether `text` is spelled like a thing id. */
+/** Whether `text` has the form of a thing id. */
 export function isThingId(text: string): boolean {
   return thingIdForm.test(text)
 }
 
-/** The address that opens the page signed in. A browser sends no server the part behind `#`. */
+/** The URL that opens the page signed in. A browser never sends the part after `#` to a server. */
 export function signInLink(url: string, sessionToken: string): string {
   return `${url}/#session=${sessionToken}`
 }

@@ -1,15 +1,15 @@
-/** An array, or what makes its items when they are asked for. */
+/** An array, or an object that makes its items on demand. */
 export interface Items<Item> {
   readonly length: number
   at(index: number): Item | undefined
 }
 
 /**
- * Finds by halving where the items end that come first, as `std::partition_point` of C++ does.
+ * Binary search for a partition point, as `std::partition_point` of C++.
  *
- * @param isBefore true of all items in front of that place, false of the others
- * @param from items in front of this place are not asked about
- * @returns the place of the first item that is not before, at most `items.length`
+ * @param isBefore true for all items before the point, false for the others
+ * @param from index at which the search begins
+ * @returns index of the first item for which `isBefore` is false, at most `items.length`
  */
 export function partitionPoint<Item>(
   items: Items<Item>,

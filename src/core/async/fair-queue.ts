@@ -1,23 +1,18 @@
 import { readSlices } from './slices.ts'
 
-/** Work that waits, by whoever asked for it: a few pieces are under way at a time, and those who ask take turns. */
+/** Runs a limited number of tasks at a time. Callers, by name, take turns. */
 export class FairQueue {
   readonly #mostAtOnce: number
-  /** In the order in which they have their turns. */
+  /** By caller, in the order of their turns. */
   readonly #waiting = new Map<string, (() => void)[]>()
   #underWay = 0
 
-  /** @param mostAtOnce pieces of all who ask that are under way together */
+  /** @param mostAtOnce concurrent tasks of all callers */
   constructor(mostAtOnce: number) {
     this.#mostAtOnce = mostAtOnce
   }
 
-  /**
-   * Runs a piece of work when it is its turn.
-   *
-   * @param name of whoever asks
-   * @throws what `task` throws
-   */
+  /** Runs a task when it is the caller's turn. @param name of the caller @throws errors of `task` */
   run<Result>(name: string, task: () => Promise<Result>): Promise<Result> {
     if (this.#underWay >= this.#mostAtOnce) return this.#turnOf(name).then(() => this.#do(task))
     this.#underWay++
@@ -32,13 +27,13 @@ export class FairQueue {
     }
   }
 
-  /** The same items, each of which is a piece of work: none is under way while the reader holds one. */
+  /** Yields the same items; fetching each is one task, and none runs while the reader has an item. */
   async *stream<Item>(name: string, items: AsyncIterable<Item>): AsyncGenerator<Item, void> {
     const iterator = items[Symbol.asyncIterator]()
     try {
       for (;;) {
         const { done, value } = await this.run(name, async () => {
-          // Of what is in memory, a quick reader would take all pieces in one turn of the event loop.
+          // Otherwise a quick reader could take all items that are in memory in one turn of the event loop.
           await readSlices.pause()
           return await iterator.next()
         })
@@ -58,11 +53,10 @@ export class FairQueue {
     })
   }
 
-  /** What has ended makes room for one. */
   #startNext(): void {
     for (const [name, ofName] of this.#waiting) {
       const next = ofName.shift()
-      // Behind the others.
+      // Moves the caller behind the others.
       if (ofName.length === 0 || this.#waiting.size > 1) this.#waiting.delete(name)
       if (ofName.length > 0) this.#waiting.set(name, ofName)
       next?.()

@@ -1,26 +1,26 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Waits for so many milliseconds, or until `stop` is aborted. Keeps no process running, and never rejects. */
+/** Waits for a time, or until `stop` is aborted. Does not keep the process running, and never rejects. */
 export async function rest(milliseconds: number, stop?: AbortSignal): Promise<void> {
   await delay(milliseconds, undefined, { ...(stop && { signal: stop }), ref: false }).catch(() => {})
 }
 
 interface RetryOptions {
-  /** Between two tries, milliseconds. */
+  /** Time between two attempts, milliseconds. */
   readonly every: number
-  /** Once it is aborted nothing is tried again. */
+  /** When it is aborted, retries end. */
   readonly stop?: AbortSignal
-  /** Nor at this time, by the monotonic clock (`performance.now()`). */
+  /** Retries also end at this time, by the monotonic clock (`performance.now()`). */
   readonly until?: number
-  /** Whether what has failed with this error is tried again. Default: with any. */
+  /** Whether to retry after this error. Default: after any. */
   readonly isPassing?: (error: unknown) => boolean
 }
 
 /**
- * Does a task again and again until it succeeds, or has to stop.
+ * Retries a task until it succeeds, or has to stop.
  *
- * @returns what came of it; undefined: it has had to stop before
- * @throws what the task throws and is not passing
+ * @returns the result; undefined: it had to stop
+ * @throws errors of the task that are not passing
  */
 export async function retryUntil<Result>(
   task: () => Promise<Result>,

@@ -1,15 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** How long work goes on in one turn of the event loop, milliseconds: packets are read and messages handed on in it, too. */
+/** Time of long work in one turn of the event loop, milliseconds: packets are read and messages delivered in the same turn. */
 const longestSlice = 5
 
-/** Long work in slices, each in a turn of the event loop of its own. */
+/** Splits long work into slices, each in its own turn of the event loop. */
 export class Slices {
   #begin: number | undefined
 
   /**
-   * Waits for the next turn of the event loop if this slice, which begins with the first call, is over; undefined: it is not. To
-   * be asked several times a millisecond.
+   * Waits for the next turn of the event loop if this slice, which begins with the first call, is over; undefined: it is not. Call
+   * it several times a millisecond.
    */
   pause(): Promise<void> | undefined {
     const now = performance.now()
@@ -24,15 +24,15 @@ export class Slices {
 }
 
 /**
- * One slice in each turn of the event loop, which all who ask have together, in the order in which they came: hundreds of reads
- * at once take no more of a turn than one does.
+ * One slice in each turn of the event loop, which all callers share in their order: hundreds of concurrent reads take no more of a
+ * turn than one.
  */
 class SharedSlices {
   readonly #waiting: (() => void)[] = []
   #begin: number | undefined
   #isScheduled = false
 
-  /** Waits for this one's turn if the slice of this turn of the event loop is over; undefined: it is not. */
+  /** Waits for the caller's turn if the slice of this turn of the event loop is over; undefined: it is not. */
   pause(): Promise<void> | undefined {
     const now = performance.now()
     if (this.#begin === undefined) this.#open(now)
@@ -53,10 +53,10 @@ class SharedSlices {
     })
   }
 
-  /** Has those who wait go on, one after another, as long as the slice lasts. */
+  /** Resumes waiting callers one after another while the slice lasts. */
   #goOn(): void {
     this.#waiting.shift()?.()
-    // Behind the first piece of work of that one.
+    // Runs after the resumed caller's first piece of work.
     queueMicrotask(() => {
       if (this.#waiting.length > 0 && this.#hasTime(performance.now())) this.#goOn()
     })
@@ -67,5 +67,5 @@ class SharedSlices {
   }
 }
 
-/** Of reads, whose answers may be long: writes do not wait for them. */
+/** For reads with long answers, so that writes do not wait for them. */
 export const readSlices = new SharedSlices()

@@ -1,14 +1,14 @@
 /**
- * Who waits for what comes of one write. In place of a promise, which every step on the way would put into one of its own, for
- * the collector to move about while the write waits for its sync.
+ * Receives the result of one write. It replaces a chain of promises, one for each step, which the garbage collector would have to
+ * move while the write waits for its sync.
  */
 export interface Ticket<Result> {
-  /** This or `reject` is to be called once; neither throws. */
+  /** Call this or `reject` once; neither throws. */
   resolve(result: Result): void
   reject(error: unknown): void
 }
 
-/** What comes of it, as a promise. Rejects with what `begin` throws. */
+/** A promise for the result of a ticket. Rejects with errors of `begin`. */
 export function promiseOf<Result>(begin: (ticket: Ticket<Result>) => void): Promise<Result> {
   return new Promise((resolve, reject) => begin({ resolve, reject }))
 }

@@ -3,16 +3,16 @@ export class Turn {
   readonly #onDone: () => void
   #before: Turn | undefined
   #isDone = false
-  /** Whoever waits for this one. */
+  /** Resumes the next turn, if it waits. */
   #next = () => {}
 
-  /** @param before undefined: nobody is */
+  /** @param before undefined: this is the first turn */
   constructor(before: Turn | undefined, onDone: () => void) {
     this.#before = before
     this.#onDone = onDone
   }
 
-  /** Resolves when the one before is done; undefined: it is, or nobody was. Never rejects. To be called once. */
+  /** Resolves when the turn before is done; undefined: it is, or there is none. Never rejects. Call it once. */
   wait(): Promise<void> | undefined {
     const before = this.#before
     if (!before || before.#isDone) return undefined
@@ -21,7 +21,7 @@ export class Turn {
     })
   }
 
-  /** Lets the next one go on. Can be called more than once. */
+  /** Starts the next turn. May be called again. */
   done(): void {
     if (this.#isDone) return
     this.#isDone = true
@@ -31,15 +31,12 @@ export class Turn {
   }
 }
 
-/**
- * Writes of one connection, each of which looks up its credential on its own: they go on to the store one after
- * another, in the order in which they arrived (contract §4, order).
- */
+/** Keeps the writes of one connection in order of arrival (contract §4.3) although each looks up its credential concurrently. */
 export class Turns {
   #newest: Turn | undefined
   #taken = 0
 
-  /** Whether everyone is done: who comes now and hands over at once needs no turn. */
+  /** Whether all turns are done: a write that needs no await then needs no turn. */
   get isFree(): boolean {
     return this.#taken === 0
   }

@@ -2,11 +2,11 @@ import { mkdir, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /**
- * Makes a directory and those above it that are missing. Node's own `recursive` never ends where there is a directory in which
- * none can be made, such as `/proc`, or a link that leads nowhere: it makes the one above again and again.
+ * Makes a directory and its missing parents. Node's own `recursive` never returns if a parent forbids new directories, such as
+ * `/proc`, or is a dangling link: it makes the directory above again and again.
  *
- * @param mode of each that is made
- * @throws Error of the system: it cannot be made, or something else is there
+ * @param mode of each new directory
+ * @throws Error of the system: a directory cannot be made, or the path is something else
  */
 export async function makeDirectory(path: string, mode = 0o777): Promise<void> {
   try {

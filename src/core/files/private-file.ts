@@ -2,15 +2,15 @@ import { randomBytes } from 'node:crypto'
 import { open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** Whether others than its owner may use a file. @param mode of `stat`; Windows has none, and reports every file as open to all */
+/** Whether users other than the owner may use a file. @param mode of `stat`; on Windows it always looks open */
 export function isOpenToOthers(mode: number): boolean {
   return process.platform !== 'win32' && (mode & 0o077) !== 0
 }
 
 /**
- * Writes a file of mode 0600, durably, whole or not at all.
+ * Writes a file of mode 0600 durably and atomically.
  *
- * @param place puts the draft under the name of the file. Default: in place of an older one
+ * @param place moves the draft to the name of the file. Default: `rename`, which replaces an older file
  * @throws Error of the system
  */
 export async function writePrivate(
@@ -35,7 +35,7 @@ export async function writePrivate(
 }
 
 async function syncDirectory(directory: string): Promise<void> {
-  // Windows cannot open a directory; there the file system keeps its own journal of names.
+  // Windows cannot open a directory, but NTFS keeps a journal of names.
   if (process.platform === 'win32') return
   const handle = await open(directory, 'r')
   try {

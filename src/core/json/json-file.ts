@@ -1,10 +1,10 @@
 import { findJsonMistake } from './json-mistake.ts'
 
 /**
- * Reads the text of a file as JSON, without the byte order mark that editors put in front.
+ * Parses the text of a file as JSON, without the byte order mark of some editors.
  *
- * @param what the file as a message names it, such as `the thing map things.json`
- * @throws Error with line and column of the mistake; the parser's own message may quote the text, and so a secret
+ * @param what the file in messages, such as `the thing map things.json`
+ * @throws Error with line and column of the mistake, but not with the parser's message, which may quote a secret
  */
 export function parseJsonFile(what: string, text: string): unknown {
   const json = text.replace(/^\ufeff/, '')

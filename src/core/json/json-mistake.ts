@@ -1,12 +1,12 @@
 /** Why a text is no JSON. */
 interface JsonMistake {
-  /** Characters (UTF-16 code units) in front of it. */
+  /** Index in UTF-16 code units. */
   readonly position: number
-  /** For people: what stands there, what must stand there, and what to do. */
+  /** For people: the text at the position, the expected text, and a remedy. */
   readonly message: string
 }
 
-/** What may stand at a place between two tokens. */
+/** The expected next token. */
 type Wanted =
   | 'a value'
   | 'a value or ]'
@@ -24,17 +24,17 @@ const escapeSequence = /\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4})/y
 const knownWord =
   /^(?:[\d.e+-]{1,12}|[+-]?0x[\da-f]{1,8}|true|false|none|null|nil|undefined|nullptr|[+-]?(?:nan|inf|infinity|ovf))$/i
 
-/** Where a text stops being JSON, by the grammar of RFC 8259; undefined if it is JSON. */
+/** The first mistake of a text by the grammar of RFC 8259; undefined: it is JSON. */
 export function findJsonMistake(text: string): JsonMistake | undefined {
   return new Scan(text).mistake()
 }
 
-/** Goes through a text token by token. Not by calls of itself, which a deep text would make too many of. */
+/** Scans a text token by token, without recursion, since a deep text would overflow the stack. */
 class Scan {
   readonly #text: string
   #at = 0
   #wanted: Wanted = 'a value'
-  /** The brackets that close what is open. */
+  /** Closing brackets of the open ones. */
   readonly #closers: ('}' | ']')[] = []
 
   constructor(text: string) {
@@ -51,7 +51,7 @@ class Scan {
     }
   }
 
-  /** Goes past the next token. */
+  /** Consumes the next token. */
   #take(): JsonMistake | undefined {
     const character = this.#text.charAt(this.#at)
     const closer = this.#closers.at(-1)
@@ -88,12 +88,12 @@ class Scan {
       return undefined
     }
     this.#at = start
-    // What is no literal yet may be the beginning of one.
+    // The text may end in the middle of a literal.
     const isCut = start + found.length === this.#text.length && this.#closers.length > 0 && found !== ''
     return isCut && isBeginning(found) ? this.#endsInside('a value') : this.#wrong()
   }
 
-  /** @param wanted behind the string */
+  /** @param wanted after the string */
   #takeString(wanted: Wanted): JsonMistake | undefined {
     for (let at = this.#at + 1; at < this.#text.length; at++) {
       const code = this.#text.charCodeAt(at)
@@ -118,7 +118,7 @@ class Scan {
     return this.#pass(wanted)
   }
 
-  /** Goes past one character. */
+  /** Consumes one character. */
   #pass(wanted: Wanted): undefined {
     this.#at++
     this.#wanted = wanted
@@ -165,13 +165,13 @@ class Scan {
   }
 }
 
-/** Whether `true`, `false`, `null` or a number may begin so. */
+/** Whether the text is a prefix of `true`, `false`, `null` or a number. */
 function isBeginning(text: string): boolean {
   const isOfWord = ['true', 'false', 'null'].some(each => each.startsWith(text))
   return isOfWord || literal.test(`${text}0`)
 }
 
-/** For people. A body may hold secrets: of its words only those are repeated that are known, and short numbers. */
+/** A body may contain secrets, so a message quotes only known words, short numbers and single characters. */
 function shown(text: string): string {
   if (/^[\p{Cc}\p{Cf}\p{Cs}\p{Zs}]$/u.test(text)) return `U+${hexOf(text).padStart(4, '0')}`
   return /^[\w.+-]/.test(text) && !knownWord.test(text) ? 'a word' : text
@@ -181,16 +181,16 @@ function hexOf(character: string): string {
   return character.charCodeAt(0).toString(16).toUpperCase()
 }
 
-/** What stands where a text stops being JSON. */
 interface Stranger {
+  /** The unexpected token. */
   readonly found: string
-  /** What must stand there, in words. */
+  /** The expected one, in words. */
   readonly wanted: string
-  /** The text in front of it. */
+  /** The text before it. */
   readonly before: string
 }
 
-/** What programs write in place of JSON, and what to write. The first row that fits counts. */
+/** Typical mistakes with a remedy. The first row that fits counts. */
 const hints: readonly (readonly [fits: (stranger: Stranger) => boolean, hint: string])[] = [
   [({ found }) => found === '\0', 'send no zero byte, such as the one that ends a string in C'],
   [({ found }) => /^['‘’“”„«»`]$/u.test(found), 'JSON has straight double quotes'],
@@ -215,7 +215,6 @@ const hints: readonly (readonly [fits: (stranger: Stranger) => boolean, hint: st
   [({ found, wanted }) => /^[\w.+-]/.test(found) && /value|name/.test(wanted), 'put a text in double quotes'],
 ]
 
-/** What to do about it; undefined if its place says all. */
 function hintOf(stranger: Stranger): string | undefined {
   return hints.find(([fits]) => fits(stranger))?.[1]
 }

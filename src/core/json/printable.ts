@@ -1,7 +1,7 @@
-/** Text of a device for a terminal: what would steer the terminal is spelled out. */
+/** Escapes control characters in a device's text for a terminal. */
 export function printable(text: string): string {
   return text.replace(
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are escaped
     /[\u0000-\u001f\u007f-\u009f]/g,
     control => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )

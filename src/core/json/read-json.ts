@@ -7,14 +7,14 @@ const replacementCharacter = '\ufffd'
 const replacementBytes = Buffer.from(replacementCharacter)
 
 /**
- * Reads a body as JSON, without the byte order mark that may stand in front (contract §2.2).
+ * Parses a body as JSON, without a byte order mark (contract §2.2).
  *
- * @throws ThingwireError invalid_utf8, invalid_json; the message names the position of the mistake
+ * @throws ThingwireError invalid_utf8, invalid_json, with the position of the mistake
  */
 export function readJson(body: Uint8Array): unknown {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   const text = bytes.toString()
-  // What is no UTF-8 is read as this character, which it may hold itself, too.
+  // Invalid UTF-8 is decoded as this character, but a valid body may contain it, too.
   if (text.includes(replacementCharacter) && !isUtf8(bytes)) throw notUtf8(bytes, text)
   const json = text.startsWith(byteOrderMark) ? text.slice(1) : text
   try {
@@ -39,7 +39,7 @@ function notUtf8(bytes: Buffer, text: string): ThingwireError {
   )
 }
 
-/** @param text what the bytes were read as */
+/** @param text the decoded bytes */
 function firstWrongByte(bytes: Buffer, text: string): number {
   let position = 0
   for (const character of text) {

@@ -1,21 +1,21 @@
-/** A text that was made of another by leaving out and replacing characters. */
+/** A text that was made from a source by removing and replacing characters. */
 export interface Derived {
   readonly text: string
-  /** Which part of the source character `i` of `text` was made of. Absent: the same one. */
+  /** The part of the source for each character of `text`. Absent: `text` is the source. */
   readonly places?: { readonly starts: readonly number[]; readonly ends: readonly number[] }
 }
 
-/** Where in the source the part of `text` from `start` to `end`, which is not empty, was. */
+/** The part of the source for `text` from `start` to `end`, which is not empty. */
 export function inSource({ places }: Derived, start: number, end: number): readonly [number, number] {
   return places ? [places.starts[start] ?? 0, places.ends[end - 1] ?? 0] : [start, end]
 }
 
-/** How often a text may have been escaped on its way. Who does it more often does it by hand. */
+/** Most layers of escapes; software does not escape a text more often by accident. */
 const deepest = 8
 
 /**
- * One character in the spelling of a URL (`%41`, `%u0041`), of JSON and programs (`\u0041`, `\x41`, `\n`, `\_`), of HTML
- * (`&#65;`, `&#x41;`, `&amp;`, `&lowbar;`), or of a keyboard for Chinese and Japanese (`Ａ`).
+ * One escaped character of a URL (`%41`, `%u0041`), of JSON and programs (`\u0041`, `\x41`, `\n`, `\_`), of HTML (`&#65;`,
+ * `&#x41;`, `&amp;`, `&lowbar;`), or of a keyboard for Chinese and Japanese (`Ａ`).
  */
 const escaped =
   /%u([\da-f]{4})|%([\da-f]{2})|\\u([\da-f]{4})|\\u\{([\da-f]{1,6})\}|\\x([\da-f]{2})|\\([nrt0])|\\([^a-z\d])|&#x([\da-f]{1,6});?|&#(\d{1,7});?|&(amp|lowbar);|([\uff01-\uff5e])/gi
@@ -23,7 +23,7 @@ const escaped =
 const named: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', 0: '\0', amp: '&', lowbar: '_' }
 const fullWidth = 0xfee0
 
-/** The text as it is, and then with each layer of its escapes taken off. */
+/** The text itself, then with each layer of escapes removed. */
 export function unescapedLayers(source: string): readonly [Derived, ...Derived[]] {
   const layers: [Derived, ...Derived[]] = [{ text: source }]
   let outer: Derived | undefined = layers[0]
@@ -35,11 +35,7 @@ export function unescapedLayers(source: string): readonly [Derived, ...Derived[]
   return layers
 }
 
-/**
- * Replaces each match of `pattern` by one character or none.
- *
- * @returns undefined if there is none
- */
+/** Replaces each match of `pattern` by one character or none. @returns undefined: there is no match */
 export function replaced(
   outer: Derived,
   pattern: RegExp,
@@ -71,7 +67,7 @@ export function replaced(
   return { text: parts.join(''), places: { starts, ends } }
 }
 
-/** One UTF-16 unit, so that places stay places. What is no ASCII is no part of a credential, whichever it is. */
+/** One UTF-16 unit per match, which `places` relies on. Any other than ASCII becomes U+FFFD, since no credential contains it. */
 function meant([, ...groups]: RegExpExecArray): string {
   const [url4, url2, json4, json6, byte, control, itself, html16, html10, entity, wide] = groups
   const letter = control ?? entity

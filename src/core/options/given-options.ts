@@ -1,15 +1,15 @@
 import type { OptionRule } from './option-kinds.ts'
 
-/** By the name of an option. Only what is not secret is shown in a message. */
+/** By the name of an option. A message never shows the value of a secret one. */
 type GivenRules = Readonly<Record<string, OptionRule & { readonly secret?: true }>>
 
 /**
- * Checks the options that a program gives, which may be one without types.
+ * Checks options at run time, for programs without types.
  *
- * @param call what a message calls the function, such as `createThings`
- * @param example an object of options that is right, as source
- * @throws TypeError with one line that names the option, what it must be and what it is: no object, an option that is
- * unknown, missing or wrong
+ * @param call name of the function in messages, such as `createThings`
+ * @param example valid options, as source
+ * @throws TypeError with one line, such as `maxPacketSize of attachThings must be …: it is …`: the options are no object, or one of
+ * them is unknown, missing or wrong
  */
 export function assertOptions(call: string, rules: GivenRules, given: unknown, example: string): void {
   assertNames(call, Object.keys(rules), given, example)
@@ -23,14 +23,14 @@ export function assertOptions(call: string, rules: GivenRules, given: unknown, e
   }
 }
 
-/** @param path of what is wrong inside the value; empty: all of it */
+/** @param path of the wrong part of the value; empty: the whole value */
 function faultIn(value: unknown, path: readonly PropertyKey[] = []): string {
   const inside = path.reduce((at, step) => (at as Readonly<Record<PropertyKey, unknown>>)[step], value)
   const place = path.map(step => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`)).join('')
   return `${place || 'it'} is ${described(inside)}`
 }
 
-/** The same of the names alone. @throws TypeError */
+/** Checks the names of options only. @throws TypeError */
 export function assertNames(call: string, names: readonly string[], given: unknown, example: string): void {
   assertObject(call, given, example)
   const stranger = Object.keys(given).find(name => !names.includes(name))
@@ -46,7 +46,7 @@ export function assertObject(call: string, given: unknown, example: string): ass
   )
 }
 
-/** What is in the place of something else, for a message. */
+/** A wrong value, in words for a message. */
 export function described(value: unknown): string {
   if (value === undefined) return 'missing'
   if (value instanceof Promise) return 'a promise: await it'
@@ -56,7 +56,7 @@ export function described(value: unknown): string {
   return typeof value === 'string' ? shown(value) : String(value)
 }
 
-/** As JSON, without the credential that a URL may have been given, and whatever its characters are. */
+/** A value as JSON, without the credential in a URL, whatever its characters are. */
 export function shown(value: unknown): string {
   return JSON.stringify(value).replace(/\/\/.*@/s, '//[redacted]@')
 }

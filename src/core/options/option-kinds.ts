@@ -1,28 +1,28 @@
 import { z } from 'zod'
 
-/** What values an option can have. */
+/** The valid values of an option. */
 export interface OptionRule<Schema extends z.ZodType = z.ZodType> {
   readonly schema: Schema
   /** Completes the sentence "must be …". */
   readonly rule: string
 }
 
-/** The same, and how a text (environment, command line) becomes one. */
+/** A rule with a conversion from text (environment, command line). */
 export interface OptionKind<Schema extends z.ZodType = z.ZodType> extends OptionRule<Schema> {
   readonly unit: 'bytes' | 'ms' | undefined
-  /** A text that spells no value comes back as it is: the schema then refuses it. */
+  /** Returns a text that is no value unchanged: the schema then refuses it. */
   readonly fromText: (text: string) => unknown
 }
 
 export interface OptionDeclaration extends OptionKind {
   readonly default: unknown
-  /** What it sets, for a reader of the documentation. */
+  /** For the documentation. */
   readonly meaning: string
-  /** Why the default is what it is. */
+  /** The reason for the default. */
   readonly reason: string
-  /** What is wrong with a value that the schema refuses, where the rule does not say it. */
+  /** The fault of a refused value, if the rule does not explain it. */
   readonly faultOf?: (value: unknown) => string | undefined
-  /** Never shown in a message, and not taken from the command line. */
+  /** Never shown in a message, and not accepted on the command line. */
   readonly secret?: true
 }
 
@@ -56,7 +56,7 @@ export function text(rule: string, schema: z.ZodString = z.string().min(1)): Opt
   return { schema, rule, unit: undefined, fromText: same }
 }
 
-/** As text: the items with commas between them. */
+/** A text has commas between the items. */
 export function listOf<Item extends z.ZodType>(rule: string, item: Item): OptionKind<z.ZodArray<Item>> {
   return {
     schema: z.array(item).min(1),
@@ -66,33 +66,31 @@ export function listOf<Item extends z.ZodType>(rule: string, item: Item): Option
   }
 }
 
-/** An option that need not be set. */
 export function optional<Schema extends z.ZodType>(
   kind: OptionKind<Schema>,
 ): OptionKind<z.ZodOptional<Schema>> & { readonly default: undefined } {
   return { ...kind, schema: kind.schema.optional(), default: undefined }
 }
 
-/** What a program gives, and a text cannot say. */
+/** For options of a program, which have no text form. */
 export function aFunction(): OptionRule {
   return { schema: z.custom(value => typeof value === 'function'), rule: 'a function' }
 }
 
-/** Something with these methods and members; what the members are is not looked at. */
+/** An object with these members, of any type. */
 export function objectWith(rule: string, members: readonly string[]): OptionRule {
   const hasAll = (value: unknown) =>
     typeof value === 'object' && value !== null && members.every(name => name in value)
   return { schema: z.custom(hasAll), rule }
 }
 
-/** A rule of an option that need not be given. */
 export function ifGiven({ schema, rule }: OptionRule): OptionRule {
   return { schema: schema.optional(), rule }
 }
 
-/** What Fastify itself takes of the options of each plugin. */
+/** Options of each plugin that Fastify itself handles. */
 export const ofFastify = {
-  // Fastify does not apply it to a plugin that belongs to the scope around it.
+  // Fastify does not apply a prefix to a plugin that skips encapsulation.
   prefix: {
     schema: z.undefined(),
     rule: 'that of a scope: app.register(async scope => { await scope.register(…) }, { prefix })',

@@ -1,13 +1,9 @@
 import { described } from './given-options.ts'
 
-/**
- * What a plugin is given: the service as a host has it, whose parts it takes, or these parts themselves.
- *
- * @template Parts what the plugin needs of the service
- */
+/** The argument of a plugin: the service of a host, or its parts. */
 export type Pluggable<Parts> = Parts | { readonly parts: Parts }
 
-/** @param plugin what a message calls it. @throws TypeError: it is no service */
+/** @param plugin its name in messages @throws TypeError: `things` is no service */
 export function partsOf<Parts extends object>(plugin: string, things: Pluggable<Parts>): Parts {
   const parts: unknown = isObject(things) && 'parts' in things ? things.parts : things
   if (isObject(parts) && 'ingest' in parts && 'live' in parts) return parts as Parts

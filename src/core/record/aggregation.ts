@@ -2,7 +2,7 @@ import { type AggregateQuery, type Aggregates, maximumPageText } from '../ports.
 import { BucketFold } from './bucket-fold.ts'
 import type { BucketSummary } from './buckets.ts'
 
-/** The answer to an aggregate query while it is made: it takes records, or summaries of parts of buckets, in the order of the query. */
+/** Builds the answer to an aggregate query from records, or summaries of parts of buckets, in the order of the query. */
 export class Aggregation {
   readonly #query: Pick<AggregateQuery, 'order' | 'limit' | 'buckets'>
   readonly #buckets: BucketSummary[] = []
@@ -18,7 +18,7 @@ export class Aggregation {
    * Adds a record.
    *
    * @param value JSON text
-   * @returns whether the answer takes more; false: not this record either
+   * @returns false: the answer is complete without this record
    */
   add(datetime: number, value: string): boolean {
     const fold = this.#foldAt(datetime)
@@ -30,8 +30,8 @@ export class Aggregation {
    * Adds the records of a column, as `BucketFold.addNumbers`.
    *
    * @param datetimes of the numbers, ascending
-   * @param from of the first that is meant
-   * @param to behind the last that is meant, exclusive
+   * @param from index of the first number
+   * @param to index after the last number
    * @returns as `add`
    */
   addNumbers(datetimes: Float64Array, numbers: Float64Array, from: number, to: number): boolean {
@@ -56,7 +56,6 @@ export class Aggregation {
     return fold !== undefined
   }
 
-  /** The answer, of what was added. */
   end(): Aggregates {
     this.#close()
     return this.#next === undefined
@@ -64,7 +63,7 @@ export class Aggregation {
       : { buckets: this.#buckets, next: this.#next }
   }
 
-  /** Where to add what is of a datetime; undefined: the answer ends before it. */
+  /** The bucket of a datetime; undefined: the answer ends before it. */
   #foldAt(datetime: number): BucketFold | undefined {
     const { buckets, order, limit } = this.#query
     const open = this.#open

@@ -1,13 +1,13 @@
 import type { BucketSummary } from './buckets.ts'
 
-/** Numbers as large as that are summed in a larger unit: so few are needed for their sum to leave the range of a double. */
+/** Numbers from this size on are summed in a larger unit, since the sum of a few could overflow a double. */
 const hugeFrom = 2 ** 900
-/** A power of two, so that a number in it keeps its digits. More of them than any bucket has would be needed to leave the range. */
+/** A power of two, so that division by it loses no digits, and so large that no bucket has enough numbers to overflow. */
 const hugeUnit = 2 ** 64
 
 /**
- * The summary of the records of one bucket while they are read: the same few numbers, however many records there are. Sums are
- * compensated (Neumaier), so that what rounding takes from them does not grow with the number of records.
+ * Summarises the records of one bucket in constant memory. Sums are compensated (Neumaier), so the rounding error does not grow
+ * with the number of records.
  */
 export class BucketFold implements BucketSummary {
   readonly start: number
@@ -22,7 +22,7 @@ export class BucketFold implements BucketSummary {
   last = 'null'
   readonly #isForwards: boolean
 
-  /** @param order of datetimes, in which records and summaries are added */
+  /** @param order in which records and summaries are added */
   constructor({ start, end }: Pick<BucketSummary, 'start' | 'end'>, order: 'asc' | 'desc') {
     this.start = start
     this.end = end
@@ -34,13 +34,13 @@ export class BucketFold implements BucketSummary {
     this.#addTexts(value, value)
     this.count++
     if (!/^[-\d]/.test(value)) return
-    // -0 is 0.
+    // Turns -0 into 0.
     const number = Number(value) + 0
     this.numbers++
     this.#addSum(number / unitOf(number, number), 0, number, number)
   }
 
-  /** Adds records whose values are numbers, and their texts the shortest ones: those of a column, in the order of time. @param to exclusive */
+  /** Adds the numbers of a column, in the order of time; their texts are the shortest ones. @param to exclusive */
   addNumbers(numbers: Float64Array, from: number, to: number): void {
     this.#addTexts(String(numbers[from]), String(numbers[to - 1]))
     this.count += to - from
@@ -69,7 +69,7 @@ export class BucketFold implements BucketSummary {
     }
   }
 
-  /** Adds the records of another part of the bucket, of which there is at least one. */
+  /** Adds another part of the bucket, with at least one record. */
   merge({
     count,
     numbers,
@@ -105,17 +105,17 @@ export class BucketFold implements BucketSummary {
   }
 }
 
-/** Sum of the numbers of a bucket: 0 if it has none, infinite if it leaves the range of a double. */
+/** Sum of the numbers of a bucket: 0 without numbers, infinite on overflow. */
 export function sumOf(summary: BucketSummary): number {
   return (summary.sum + summary.compensation) * unitOf(summary.min, summary.max)
 }
 
-/** Average of the numbers of a bucket; NaN if it has none. */
+/** Average of the numbers of a bucket; NaN without numbers. */
 export function averageOf(summary: BucketSummary): number {
   return ((summary.sum + summary.compensation) / summary.numbers) * unitOf(summary.min, summary.max)
 }
 
-/** What `sum` and `compensation` count: 1, or 2^64 if there is a number of 2^900 or more among those that were added. */
+/** Unit of `sum` and `compensation`: 1, or 2^64 if a number is 2^900 or larger. */
 function unitOf(min: number, max: number): number {
   return max >= hugeFrom || min <= -hugeFrom ? hugeUnit : 1
 }

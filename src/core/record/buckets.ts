@@ -1,27 +1,27 @@
-/** Time, parted into buckets without a gap. */
+/** A division of time into buckets without gaps. */
 export interface Buckets {
-  /** The bucket that a datetime is in, milliseconds; `end` is exclusive. */
+  /** The bucket of a datetime, milliseconds; `end` is exclusive. */
   at(datetime: number): { readonly start: number; readonly end: number }
 }
 
-/** What the records of a range have in one bucket, which holds at least one of them. */
+/** Summary of the records of a range in one bucket, at least one. */
 export interface BucketSummary {
-  /** Of the bucket, milliseconds: it may begin before the range. */
+  /** Begin of the bucket, perhaps before the range; milliseconds. */
   readonly start: number
   /** Exclusive, milliseconds. */
   readonly end: number
-  /** How many records there are. */
+  /** Number of records. */
   readonly count: number
-  /** How many of them have a number as value. */
+  /** Number of records with a number as value. */
   readonly numbers: number
-  /** With `compensation` the sum of the numbers, as `sumOf` and `averageOf` of bucket-fold.ts read it. */
+  /** The sum of the numbers is in `sum` and `compensation`: see `sumOf` and `averageOf` of bucket-fold.ts. */
   readonly sum: number
   readonly compensation: number
   /** Infinity without a number. */
   readonly min: number
   /** -Infinity without a number. */
   readonly max: number
-  /** Value of the first record in the order of time, JSON text. */
+  /** Value of the earliest record, JSON text. */
   readonly first: string
   readonly last: string
 }

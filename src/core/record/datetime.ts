@@ -1,6 +1,6 @@
 /**
- * Datetimes of the wire (contract §2): four spellings in, one out. Inside the service a datetime is a whole
- * number of milliseconds since 1970-01-01T00:00:00Z.
+ * Datetimes on the wire (contract §2): four input formats, one output format. Inside the service a datetime is a whole number of
+ * milliseconds since 1970-01-01T00:00:00Z.
  */
 
 const compact = /^\d{8}T?\d{6}$/
@@ -9,21 +9,21 @@ const rfc3339 = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Zz]|[+-]\
 
 const zero = '0'.charCodeAt(0)
 
-/** How a datetime is spelled that is taken, if it is a real time. */
+/** Formats of a datetime. A match may still be no real time. */
 export const datetimeForms: readonly RegExp[] = [compact, compactMilliseconds, rfc3339]
 
-/** The last millisecond of the year 9999; what comes after it has no spelling. */
+/** The last millisecond of the year 9999; later times cannot be formatted. */
 export const latestDatetime = 253_402_300_799_999
 
-/** How far ahead of the server a measurement may claim to be, in milliseconds. */
+/** How far ahead of the server a datetime may be, milliseconds. */
 export const futureTolerance = 24 * 60 * 60 * 1000
 
 /**
- * Reads `YYYYMMDDHHmmss`, `YYYYMMDDTHHmmss`, `YYYYMMDDHHmmssSSS` or RFC 3339 with seconds, fraction and zone
- * optional; UTC unless a zone is given, digits past milliseconds cut.
+ * Reads `YYYYMMDDHHmmss`, `YYYYMMDDTHHmmss`, `YYYYMMDDHHmmssSSS` or RFC 3339 with seconds, fraction and zone optional; UTC unless a
+ * zone is given, digits past milliseconds cut.
  *
- * @returns milliseconds since the epoch (negative before 1970), or undefined if it is no such text or no real
- * time: month 13, February 30, 24:00, second 60.
+ * @returns milliseconds since the epoch (negative before 1970); undefined: another format, or no real time, such as month 13,
+ * February 30, 24:00 or second 60
  */
 export function parseDatetime(text: string): number | undefined {
   if (rfc3339.test(text)) return ofRfc3339(text)
@@ -45,14 +45,14 @@ function ofRfc3339(text: string): number | undefined {
   return local - (sign === '-' ? -1 : 1) * (hours * 60 + minutes) * 60_000
 }
 
-/** @param time where hours, minutes and seconds stand, one behind another */
+/** @param time index of the hours, which minutes and seconds follow */
 function ofCompact(text: string, time: number, milliseconds: number): number | undefined {
   const midnight = midnightOf(digits(text, 0, 4), digits(text, 4, 2), digits(text, 6, 2))
   const hours = digits(text, time, 2)
   return timeOf(midnight, hours, digits(text, time + 2, 2), digits(text, time + 4, 2), milliseconds)
 }
 
-/** The number that some digits are: to cut them out as texts takes five times as long. */
+/** Parses digits. `Number` of a slice takes five times as long. */
 function digits(text: string, start: number, count: number): number {
   let number = 0
   for (let at = start; at < start + count; at++) number = number * 10 + text.charCodeAt(at) - zero
@@ -77,20 +77,20 @@ function isDigit(code: number): boolean {
 const dayLength = 24 * 60 * 60 * 1000
 
 const twoDigits = numerals(60, 2)
-/** With what stands behind them: of the pieces that a text is put together from, each costs. */
+/** With the following character, since each piece of a concatenation costs time. */
 const secondsText = twoDigits.map(digits => `${digits}.`)
 const millisecondsText = numerals(1000, 3).map(digits => `${digits}Z`)
 
-/** Texts of whole numbers from 0 on, of so many digits. */
+/** Texts of the whole numbers from 0, padded with zeros. */
 function numerals(count: number, length: number): readonly string[] {
   return Array.from({ length: count }, (_, number) => String(number).padStart(length, '0'))
 }
 
-/** Most datetimes are of the minute of the one before, or of its day: a `Date` for each takes seven times as long. */
+/** Cached, since most datetimes are of the same minute or day as the one before: a `Date` for each takes seven times as long. */
 let minute = { start: Number.NaN, text: '' }
 let day = { start: Number.NaN, text: '' }
 
-/** The one spelling that is given out: `2015-10-28T12:18:56.799Z`. */
+/** The output format: `2015-10-28T12:18:56.799Z`. */
 export function formatDatetime(milliseconds: number): string {
   if (!(milliseconds >= minute.start && milliseconds < minute.start + 60_000)) {
     minute = minuteOf(milliseconds)
@@ -100,7 +100,7 @@ export function formatDatetime(milliseconds: number): string {
   return `${minute.text}${secondsText[seconds]}${millisecondsText[rest - seconds * 1000]}`
 }
 
-/** The minute of a time, and its text: `2015-10-28T12:18:`. */
+/** The minute of a time with its text, such as `2015-10-28T12:18:`. */
 function minuteOf(milliseconds: number): typeof minute {
   const start = Math.floor(milliseconds / 60_000) * 60_000
   const midnight = Math.floor(start / dayLength) * dayLength
@@ -112,7 +112,7 @@ function minuteOf(milliseconds: number): typeof minute {
   return { start, text: `${day.text}${twoDigits[hours]}:${twoDigits[minutes - hours * 60]}:` }
 }
 
-/** @param midnight undefined: there is no such day */
+/** @param midnight undefined: the day does not exist */
 function timeOf(
   midnight: number | undefined,
   hours: number,
@@ -124,7 +124,7 @@ function timeOf(
   return midnight + ((hours * 60 + minutes) * 60 + seconds) * 1000 + milliseconds
 }
 
-/** Most records of a write are of the day of the one before: to look a day up takes as long as to read the rest. */
+/** Cached, since most records of a write are of the same day: computing a day takes as long as parsing the rest. */
 let lastDay = { year: 1970, month: 1, day: 1, midnight: 0 }
 
 function midnightOf(year: number, month: number, day: number): number | undefined {

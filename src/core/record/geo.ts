@@ -7,10 +7,10 @@ export interface Geo {
   readonly long: number
 }
 
-/** Degrees that are sent as a string. */
+/** Degrees as a string. */
 export const decimal = /^-?\d+(\.\d+)?$/
 
-/** Reads the `geo` of a record: numbers, or strings of a plain decimal number (contract §2). */
+/** Parses the `geo` of a record: numbers, or strings with plain decimal numbers (contract §2). */
 export function parseGeo(input: unknown): Geo | Problem {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     return { field: 'geo', reason: 'invalid_geo', message: 'geo must be an object {lat, long}' }
@@ -25,7 +25,7 @@ export function parseGeo(input: unknown): Geo | Problem {
   return { lat: latitude, long: longitude }
 }
 
-/** A number of degrees in -`limit`..`limit`, or undefined. -0 reads as 0. */
+/** Degrees from -`limit` to `limit`, or undefined. -0 becomes 0. */
 export function parseDegrees(input: unknown, limit: number): number | undefined {
   const degrees = typeof input === 'string' && decimal.test(input) ? Number(input) : input
   if (typeof degrees !== 'number' || !(Math.abs(degrees) <= limit)) return undefined

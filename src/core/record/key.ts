@@ -1,15 +1,14 @@
 /**
- * Names of ordinary resources: letters, digits, `.`, `-`, `_` [interface 2.2; contract §2.1]. Not `.` or `..`, which no URL can
- * name: libraries fold them away, `%2e` too.
+ * Keys of ordinary resources: letters, digits, `.`, `-`, `_` [interface 2.2; contract §2.1]. Not `.` or `..`, which libraries
+ * remove from URLs, also as `%2e`.
  */
 export const ordinaryKey = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,128}$/
 
-/** Whether `key` may name an ordinary resource. */
 export function isOrdinaryKey(key: string): boolean {
   return ordinaryKey.test(key)
 }
 
-/** Whether `key` is spelled like a magic resource, known or not (contract §1). */
+/** Whether `key` has the form of a magic key, known or not (contract §1). */
 export function isMagicKey(key: string): boolean {
   return key.charCodeAt(0) === 0x24
 }

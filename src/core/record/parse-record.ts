@@ -7,17 +7,17 @@ import type { NewRecord, Writable } from './record.ts'
 import { forbiddenMember, forbiddenMemberOf, valueText } from './value.ts'
 
 export interface RecordContext {
-  /** By the clock of receipt times, milliseconds: how far ahead a datetime may be counts from here. */
+  /** By the clock of receipt times, milliseconds: a datetime may be `futureTolerance` ahead. */
   readonly now: number
   readonly magic: MagicRules
 }
 
 /**
- * Reads one record by every rule of contract §2. Functions, not a schema: each refusal has a reason code and a place of its
- * own, and a schema's issues would have to be mapped back to them at several times the cost.
+ * Checks one record by every rule of contract §2. Functions instead of a schema, since mapping a schema's issues to reason codes
+ * and fields would cost several times as much.
  *
+ * @param place index in `values`
  * @returns the record, or its first problem in the order key, geo, value, datetime
- * @param place its place in `values`, from 0
  */
 export function parseRecord(input: unknown, place: number, context: RecordContext): NewRecord | Problem {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
@@ -61,15 +61,15 @@ interface SentRecord {
   readonly datetime?: unknown
 }
 
-/** What a record holds beside its key and datetime, the value as JSON text. */
 interface Reading {
+  /** JSON text. */
   readonly value: string
   readonly geo?: Geo | undefined
   readonly written?: NewRecord['written']
 }
 
 function readOrdinary(sent: unknown, geo: Geo | undefined): Reading | Problem {
-  // A pure position says null. A value that is left out is more often a mistake.
+  // A position without a value needs null, since a missing value is more often a mistake.
   if (sent === undefined || (sent === null && !geo)) {
     const message = 'value must be a string, number, boolean, object or array, or null together with geo'
     return { field: 'value', reason: 'invalid_value', message }
@@ -86,7 +86,7 @@ function readMagic(
 ): Reading | Problem {
   const checked = magic.check({ key, value: sent, geo })
   if (isProblem(checked)) return checked
-  // What a magic resource leaves out of its history is held to the rules of a value too.
+  // The rules of a value also hold for parts that a magic resource leaves out of its history.
   const asSent = valueText(sent)
   if (typeof asSent !== 'string') return asSent
   if (checked.value === sent) return { value: asSent, geo: checked.geo }

@@ -1,10 +1,10 @@
 import { formatDatetime } from './datetime.ts'
 import type { StoredRecord } from './record.ts'
 
-/** Most records have the key of the one before: to spell it takes as long as the rest. */
+/** Cached, since most records have the same key as the one before: encoding a key takes as long as the rest. */
 let head = { key: '', text: headText('') }
 
-/** A record as it is given out (contract §6). The value is put in as it is stored, without being parsed. */
+/** The JSON of a record in answers (contract §6). The stored text of the value is inserted without parsing. */
 export function recordText({ key, value, datetime, geo }: StoredRecord): string {
   if (key !== head.key) head = { key, text: headText(key) }
   const end = geo ? `","geo":{"lat":${geo.lat},"long":${geo.long}}}` : '"}'
@@ -16,19 +16,19 @@ function headText(key: string): string {
 }
 
 /**
- * A text as a field of CSV: quoted where RFC 4180 wants it, where it is empty, since an empty field is no value, and where it begins
- * or ends with a space, which readers cut off.
+ * A text as a field of CSV: quoted if RFC 4180 requires it, if it is empty, since an unquoted empty field means no value, and if it
+ * begins or ends with a space, which readers strip.
  */
 export function csvField(text: string): string {
   return text === '' || /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-/** A JSON array of texts that are JSON. */
+/** A JSON array of JSON texts. */
 export function arrayText(items: readonly string[]): string {
   return `[${items.join(',')}]`
 }
 
-/** The same, part by part. */
+/** The same in parts. */
 export function* arrayParts(items: readonly string[]): Generator<string> {
   yield '['
   for (const [place, item] of items.entries()) yield place === 0 ? item : `,${item}`

@@ -1,54 +1,52 @@
 import type { Geo } from './geo.ts'
 
-/** One point of a resource as it is stored and read back (contract §1). */
+/** One point of a resource (contract §1). */
 export interface StoredRecord {
   readonly key: string
-  /** When it was measured: milliseconds since 1970-01-01T00:00:00Z. */
+  /** Measurement time: milliseconds since 1970-01-01T00:00:00Z. */
   readonly datetime: number
-  /** The value as JSON text, exactly as it is given back. */
+  /** JSON text of the value, exactly as in answers. */
   readonly value: string
   readonly geo?: Geo
 }
 
 /**
- * A record of a write that has passed every rule of contract §2, on its way into the store. Not copied on it: of a hundred
- * thousand a second, the copies would cost a third of the rate.
+ * A record of a write that has passed every rule of contract §2, before its commit. `datetime` is mutable, since copying a hundred
+ * thousand records a second would cost a third of the rate.
  */
 export interface NewRecord extends Omit<StoredRecord, 'datetime'> {
-  /** Milliseconds. Of a record that is not `explicit`, NaN until the store sets the receipt time (contract §4.5). */
+  /** Milliseconds. NaN in a record that is not `explicit`, until the store sets the receipt time (contract §4.5). */
   datetime: number
   /** Whether the sender gave the datetime. */
   readonly explicit: boolean
-  /** Place in the write's `values`, from 0; orders records of one write that have one datetime. */
+  /** Index in the write's `values`; orders records of one write with the same datetime. */
   readonly place: number
-  /** The datetime as the sender spelled it, if it gave one. Live messages of whole writes repeat it; it is not kept. */
+  /** The sender's text of an explicit datetime, for whole messages; it is not stored. */
   readonly datetimeText?: string
-  /** What the sender wrote, where a magic resource keeps it in another form. */
+  /** The record as sent, if a magic resource stores it in another form. */
   readonly written?: { readonly value: string; readonly geo?: Geo }
 }
 
 /** A record of a write at its commit. */
 export type AcceptedRecord = Readonly<NewRecord>
 
-/** Gives records their receipt time, milliseconds, where they have no datetime of their own. */
+/** Sets the receipt time, milliseconds, of records without an explicit datetime. */
 export function receive(records: readonly NewRecord[], receivedAt: number): void {
   for (const record of records) if (!record.explicit) record.datetime = receivedAt
 }
 
-/** While it is made: to spread what may be absent takes longer. */
+/** For objects under construction: spreading optional members takes longer than assigning them. */
 export type Writable<T> = { -readonly [Member in keyof T]: T[Member] }
 
-/** What was measured: of a record all but when and under which key. */
 export type Measured = Pick<StoredRecord, 'value' | 'geo'>
 
-/** A record without what is only known of it while it is a write: what a store keeps. */
+/** Only the members of a record that a store keeps. */
 export function storedForm({ key, datetime, value, geo }: StoredRecord): StoredRecord {
   return geo ? { key, datetime, value, geo } : { key, datetime, value }
 }
 
 /**
- * What makes two records the same measurement (contract §4, resend (a)) once key and datetime are equal: value and
- * geo, objects compared without regard to the order of their members.
+ * A text of value and geo that is equal for equal measurements (contract §4, resend (a)); the order of object members does not count.
  */
 export function measurement(record: Measured): string {
   const text = /^[[{]/.test(record.value)

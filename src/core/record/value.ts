@@ -2,7 +2,7 @@ import type { Problem } from './problem.ts'
 
 /** Largest value of a record, in bytes of its JSON text. */
 export const maximumValueBytes = 64 * 1024
-/** How deep objects and arrays may nest inside a value; a scalar has depth 0. */
+/** Maximum nesting of objects and arrays in a value; a scalar has depth 0. */
 export const maximumValueDepth = 32
 
 const forbiddenMembers = new Set(['__proto__', 'constructor', 'prototype'])
@@ -19,28 +19,27 @@ const noJson: Problem = {
   message: 'value must be what JSON can say',
 }
 
-/** Names that no object member and no settings path part may have (contract §2). */
+/** Forbidden names of object members and parts of a settings path (contract §2). */
 export function isForbiddenMember(name: string): boolean {
   return forbiddenMembers.has(name)
 }
 
-/** The first member of the object that has such a name. What stands inside a member that is ignored is ignored too. */
+/** The first member of the object with a forbidden name; not of nested objects. */
 export function forbiddenMemberOf(object: object): string | undefined {
-  // No array of the names: this is asked of each record.
+  // Without an array of the names, since this runs for each record.
   for (const name in object) if (isForbiddenMember(name)) return name
   return undefined
 }
 
-/** The problem of a `field` that has such a member. */
+/** The problem of a `field` with a forbidden member. */
 export function forbiddenMember(field: string, name: string): Problem {
   return { field, reason: 'forbidden_member', message: `${field} must not have a member named ${name}` }
 }
 
 /**
- * The JSON text of a value, a parsed one or one of a program, as it is stored and given back: -0 is 0, a lone surrogate stays itself as an
- * escape.
+ * The JSON text under which a value, parsed or from a program, is stored: -0 becomes 0, a lone surrogate an escape.
  *
- * @returns the text, or what is wrong: something that JSON cannot say, a number that overflowed, a forbidden member, too deep, too large.
+ * @returns the text, or the problem: not JSON, a number overflow, a forbidden member, too deep, too large
  */
 export function valueText(value: unknown): string | Problem {
   if (typeof value === 'number') {
@@ -52,7 +51,7 @@ export function valueText(value: unknown): string | Problem {
     if (problem) return problem
     text = JSON.stringify(value)
   } catch {
-    // A getter or a toJSON of a program.
+    // A getter or `toJSON` of a program has thrown.
     return noJson
   }
   if (text.length > maximumValueBytes / 3 && Buffer.byteLength(text) > maximumValueBytes) {
@@ -65,7 +64,7 @@ export function valueText(value: unknown): string | Problem {
   return text
 }
 
-/** Looks through a value for what JSON text cannot say, or can say and a value may not hold. */
+/** The first part of a value that JSON cannot express, or that a value must not contain. */
 function inspect(value: unknown, levelsLeft: number): Problem | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : overflow
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return undefined
@@ -75,7 +74,7 @@ function inspect(value: unknown, levelsLeft: number): Problem | undefined {
   return inspectMembers(value, levelsLeft)
 }
 
-/** @param form what an object gives to be spelled in its place; null: JSON has no text for it, such as for a Date that is none */
+/** @param form result of an object's `toJSON`; null: JSON has no text for it, such as for an invalid Date */
 function inspectOwnForm(form: unknown, levelsLeft: number): Problem | undefined {
   if (typeof form !== 'object') return inspect(form, levelsLeft)
   return form === null ? noJson : inspectMembers(form, levelsLeft)
@@ -87,7 +86,7 @@ function inspectMembers(container: object, levelsLeft: number): Problem | undefi
     return { field: 'value', reason: 'value_too_deep', message }
   }
   if (Array.isArray(container)) {
-    // By `of`, an item that is left out is undefined, and not passed over.
+    // Unlike `forEach`, `for … of` visits holes of the array, as undefined.
     for (const item of container) {
       const problem = inspect(item, levelsLeft - 1)
       if (problem) return problem
@@ -97,14 +96,14 @@ function inspectMembers(container: object, levelsLeft: number): Problem | undefi
   if (!isOfMembers(container)) return noJson
   for (const [name, member] of Object.entries(container)) {
     if (isForbiddenMember(name)) return forbiddenMember('value', name)
-    // JSON leaves out what is undefined, as programs do.
+    // JSON omits undefined members.
     const problem = member === undefined ? undefined : inspect(member, levelsLeft - 1)
     if (problem) return problem
   }
   return undefined
 }
 
-/** Whether its members are all that it holds: not of a Map, Set, RegExp, Error, Promise, or an array of bytes. */
+/** Whether JSON shows all contents of an object: not of a Map, Set, RegExp, Error, Promise, or an array of bytes. */
 function isOfMembers(object: object): boolean {
   const isPlain = Object.getPrototypeOf(object) === Object.prototype
   return isPlain || Object.prototype.toString.call(object) === '[object Object]'

@@ -6,10 +6,7 @@ import type { Refusal, Refusals } from './refusals.ts'
 
 const noBody = new Uint8Array()
 
-/**
- * `Ingest.noteRefused` and `Ingest.noteRejected`: what doors refuse themselves, writes before they are parsed and connections. It
- * costs the thing as much as a write.
- */
+/** `Ingest.noteRefused` and `Ingest.noteRejected`: refusals by the doors themselves, of unparsed writes and of connections. */
 export function createDoorRefusals(
   refusals: Refusals,
   rate: Pick<WriteRate, 'enter' | 'mayNote'>,
@@ -24,7 +21,7 @@ export function createDoorRefusals(
     noteRejected: (thingId: string, error: ThingwireError) => rejections.note(thingId, error),
 
     async noteRefused(refusal: Refusal): Promise<void> {
-      // For its rate it was refused as a write before.
+      // A write over its rate was counted when `Ingest.submit` refused it.
       if (!isRateExceeded(refusal.error)) observer?.refusedWrite(refusal.door, refusal.error.reason)
       const receivedAt = clock.now()
       try {
@@ -36,7 +33,7 @@ export function createDoorRefusals(
     },
   }
 
-  /** @throws ThingwireError if it is not to be noted */
+  /** @throws ThingwireError if the refusal must not be listed */
   function pay({ thingId, door, error, body = noBody }: Refusal): Promise<void> | undefined {
     if (door === 'magic') return undefined
     if (!isRateExceeded(error)) return rate.enter({ thingId, door, body })
@@ -45,23 +42,22 @@ export function createDoorRefusals(
   }
 }
 
-/** Whether the thing has written more than it may. */
 export function isRateExceeded({ reason }: ThingwireError): boolean {
   return reason === 'write_rate_exceeded' || reason === 'record_rate_exceeded'
 }
 
-/** Each cause is listed at once, and what follows in this time as one more with its count; milliseconds. */
+/** A cause is listed at once; its repeats within this time become one more entry with a count. Milliseconds. */
 const period = 60_000
-/** Causes of one thing that are listed in that time; further ones are not. */
+/** Most causes of one thing that are listed within that time. */
 const mostCauses = 10
 
 /** @param count since the cause was last listed; 1: it is new */
 type List = (thingId: string, error: ThingwireError, count: number) => void
 
-/** Why connections of things were rejected or closed: each cause once a minute, with a count (contract §6.3). */
+/** Lists why connections of things were rejected or closed: each cause once a minute, with a count (contract §6.3). */
 export class RejectionCauses {
   readonly #list: List
-  /** By thing id and text, how often it came since it was listed. */
+  /** Repeats since the last entry, by thing id and text. */
   readonly #causes = new Map<string, Map<string, number>>()
 
   constructor(list: List) {

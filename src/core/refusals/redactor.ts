@@ -3,52 +3,48 @@ import { type Derived, inSource, replaced, unescapedLayers } from '../json/unesc
 const excerptCharacters = 200
 const replacement = '[redacted]'
 
-/** As long as an activation code, the shortest secret. */
+/** Length of an activation code, the shortest secret. */
 const secretLength = 34
 /**
- * So many characters of a secret that was cut are redacted. Of a token that shows fewer, 120 bits stay hidden. Other names
- * of mixed case, such as short UUIDs, have up to 22.
+ * Parts of a secret are redacted from this length on. A token that shows fewer characters keeps 120 bits hidden. Other names of
+ * mixed case, such as short UUIDs, have up to 22.
  */
 const revealing = 24
-/** Characters behind what is shown that are looked at: 24 of a secret, each spelled with up to 20. */
+/** Characters after the shown part that are searched, too: 24 of a secret, each escaped with up to 20. */
 const lookAhead = 500
 
-/** What does not end a secret: line breaks with what indents the next line, NULs of UTF-16, characters without a width. */
+/** Characters that do not end a secret: line breaks with indentation, NULs of UTF-16, zero-width characters. */
 const joint = /(?:[\r\n\0\u00ad\u200b-\u200d\u2060\ufeff][ \t]*)+/g
 const run = new RegExp(`[\\w-]+(?:${joint.source}[\\w-]+)*`, 'g')
-/** What write ids often are is as long as a secret, and none. */
+/** Many write ids are UUIDs, which are as long as a secret. */
 const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
 /**
- * `outsideTemperature-02`, `log-20261121T0930Z`: of 24 random characters of a token, one in 25,000. A text can be read as words in one
- * way alone: each takes all that it can. Otherwise 40 letters that end unlike a word would be tried in more ways than there is time for.
+ * `outsideTemperature-02`, `log-20261121T0930Z`; also one in 25,000 of 24 random characters of a token. The lookaheads leave only
+ * one way to split a text into words: otherwise 40 letters without a match would backtrack for ever.
  */
 const words = /^(?:[A-Z]?[a-z]{2,}(?![a-z])|\d+(?!\d)(?:[TZ](?![a-z]))?|[-_])+$/
 
-/** Part of a text, from a place to the one behind it. */
+/** Part of a text; `end` is exclusive. */
 type Span = readonly [start: number, end: number]
 
 /**
- * Keeps credentials out of what is kept, listed, logged or sent back of a client's text (contract §1.1), in whatever spelling
- * software gave them on the way: unescaped, whole or cut.
+ * Redacts credentials in clients' texts before they are stored, listed, logged or sent back (contract §1.1), in any escaping by
+ * software, whole or cut.
  *
- * Tokens are known by their hashes alone. So what looks like one is redacted: 34 characters or more that are no UUID, and
- * from 24 on what is neither of one case (names, numbers, hashes) nor of words. Who hides a credential of his own on purpose,
- * such as in groups of four characters, will succeed.
+ * The server only knows the hashes of tokens, so it redacts everything that looks like one: 34 characters or more that are no UUID,
+ * and 24 or more that are neither of one case (names, numbers, hashes) nor made of words. A client that hides a credential on
+ * purpose, such as in groups of four characters, succeeds.
  */
 export class Redactor {
-  /** Every piece of the admin key that is long enough: it may be spelled like a name, or unlike any token. */
+  /** Every long enough piece of the admin key, which may look like a name. */
   readonly #piecesOfKey: readonly string[]
 
   constructor(adminKey = '') {
-    // Shorter pieces would let a thing find the key out, word by word, from what is redacted of its refused writes.
+    // With shorter pieces, a thing could guess the key word by word from redactions in its refused writes.
     this.#piecesOfKey = piecesOf(adminKey)
   }
 
-  /**
-   * A client's text with everything redacted in it that could be a credential.
-   *
-   * @param longest how many characters of it are shown at most
-   */
+  /** Redacts everything in a client's text that may be a credential. @param longest most characters of the result */
   redact(text: string, longest = Number.POSITIVE_INFINITY): string {
     const looked = text.slice(0, longest + lookAhead)
     const layers = unescapedLayers(looked)
@@ -59,7 +55,7 @@ export class Redactor {
     return without(spans, looked, Math.min(longest, looked.length)).slice(0, longest)
   }
 
-  /** What is shown of a refused body: its first 200 characters, redacted. Bytes that are not UTF-8 appear as U+FFFD. */
+  /** The first 200 characters of a refused body, redacted. Invalid UTF-8 becomes U+FFFD. */
   excerpt(body: Uint8Array): string {
     const length = Math.min(body.byteLength, (excerptCharacters + lookAhead) * 4)
     const text = Buffer.from(body.buffer, body.byteOffset, length).toString('utf8')
@@ -67,7 +63,7 @@ export class Redactor {
   }
 }
 
-/** A text with a secret redacted in it that is known, whole or cut, in whatever spelling. */
+/** Redacts a known secret in a text, whole or cut, in any escaping. */
 export function strikeOut(secret: string, text: string): string {
   const pieces = piecesOf(secret)
   const spans = unescapedLayers(text).flatMap(layer => spansOfPieces(pieces, layer))
@@ -81,7 +77,7 @@ function spansOfPieces(pieces: readonly string[], layer: Derived): readonly Span
   )
 }
 
-/** As it is, and as it reads where it looks escaped itself. */
+/** Pieces of the key, and of its unescaped form if it looks escaped. */
 function piecesOf(key: string): readonly string[] {
   const pieces = [key, unescapedLayers(key).at(-1)?.text ?? ''].flatMap(text => {
     const count = Math.max(0, text.length - revealing + 1)
@@ -110,19 +106,19 @@ function isLikeSecret(text: string): boolean {
   return !isName(joined) || pieces.some(piece => piece.length >= secretLength && !uuid.test(piece))
 }
 
-/** Of one case, which 24 random characters of a token are once in 130,000 times, or of words. */
+/** Whether a text is of one case, as one in 130,000 of 24 random characters of a token, or made of words. */
 function isName(text: string): boolean {
   return !/[a-z]/.test(text) || !/[A-Z]/.test(text) || words.test(text)
 }
 
-/** @param end place in `text` behind what is shown of it */
+/** @param end index in `text` after the shown part */
 function without(spans: readonly Span[], text: string, end: number): string {
   let shown = ''
   let done = 0
   for (const [from, to] of spans.toSorted(([one], [other]) => one - other)) {
     if (from >= end) break
     if (to <= done) continue
-    // Those that overlap are one.
+    // Overlapping spans are one.
     if (from >= done) shown += text.slice(done, from) + replacement
     done = to
   }

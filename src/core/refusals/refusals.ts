@@ -2,26 +2,25 @@ import type { ThingwireError } from '../../errors.ts'
 import type { RefusedWrite, RefusedWrites, WriteAnswer } from '../ports.ts'
 import type { Redactor } from './redactor.ts'
 
-/** A write that was refused, by its door or for its content. */
+/** A write that was refused, by its door or for its content, or a rejected connection. */
 export interface Refusal {
   readonly thingId: string
   readonly door: RefusedWrite['door']
   readonly error: ThingwireError
-  /** As far as there is one to show. */
   readonly body?: Uint8Array
   readonly writeId?: string | undefined
-  /** How often it came, if it is listed once for several times. */
+  /** Number of rejections in one entry. */
   readonly count?: number
 }
 
 export type RefusedListener = (thingId: string, refused: RefusedWrite) => void
 
-/** Lists refused writes and sends them, each thing's in the order in which they came. */
+/** Lists refused writes and sends them, for each thing in their order. */
 export class Refusals {
   readonly #refused: RefusedWrites
   readonly #redactor: Redactor
   readonly #listeners = new Set<RefusedListener>()
-  /** By thing id: settles when its latest refusal is noted. */
+  /** Settles when the thing's latest refusal is listed, by thing id. */
   readonly #latest = new Map<string, Promise<unknown>>()
 
   constructor(refused: RefusedWrites, redactor: Redactor) {
@@ -29,16 +28,16 @@ export class Refusals {
     this.#redactor = redactor
   }
 
-  /** Returns how to stop. */
+  /** @returns the unsubscribe function */
   onRefused(listener: RefusedListener): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
   /**
-   * Notes a refusal unless the write repeats one that was answered before.
+   * Lists a refusal, unless the write repeats an earlier one.
    *
-   * @returns the answer of that one @throws what `answered` rejects with
+   * @returns the answer to the earlier one @throws errors of `answered`
    */
   async note(
     refusal: Refusal,
@@ -74,7 +73,7 @@ export class Refusals {
       excerpt: body ? this.#redactor.excerpt(body) : '',
     }
     for (const listener of this.#listeners) listener(thingId, entry)
-    // The refusal stands where it cannot be kept: asked to try again, the device would never stop.
+    // The refusal counts even if it cannot be listed: a device that were to try again would never stop.
     await this.#refused.add(thingId, entry).catch(() => {})
     return undefined
   }

@@ -2,12 +2,12 @@ import type { Buckets } from '../record/buckets.ts'
 import type { TimeZone } from './time-zone.ts'
 import { milliseconds } from './utc-buckets.ts'
 
-/** Local times are counted as if they were UTC, milliseconds. */
+/** Local times are expressed as if they were UTC, milliseconds. */
 interface CalendarUnit {
-  /** Of the unit that a time is in, counted from the one of 1970-01-01. */
+  /** Number of the unit that contains a time; 1970-01-01 is in number 0. */
   numberAt(local: number): number
   startOf(number: number): number
-  /** So many last longer than the time from 1970 to the year 9999, and not as long as dates go. */
+  /** Longer than the time from 1970 to 9999, but within the range of dates. */
   readonly enough: number
 }
 
@@ -27,12 +27,12 @@ const units = {
   },
 } as const satisfies Record<string, CalendarUnit>
 
-/** No zone is further ahead of UTC: 14 hours, and one to spare. */
+/** Zones are at most 14 hours ahead of UTC; one hour to spare. */
 const farthestAhead = 15 * milliseconds.h
 
 /**
- * Days or months of a zone, `count` to a bucket, counted from 1970-01-01 on. A day begins with the first instant of its date, so
- * that a day without midnight begins later. A date that comes again, since clocks were put back over midnight, is not taken up again.
+ * Buckets of `count` days or months of a zone, counted from 1970-01-01. A day begins with the first instant of its date, so a day
+ * without midnight begins later. If clocks are set back over midnight, the repeated part of the old date belongs to the new day.
  */
 export function calendarBuckets(zone: TimeZone, unit: keyof typeof units, count: number): Buckets {
   const { numberAt, startOf, enough } = units[unit]
@@ -53,11 +53,7 @@ export function calendarBuckets(zone: TimeZone, unit: keyof typeof units, count:
   }
 }
 
-/**
- * The first instant at which clocks of the zone show a local time, or a later one.
- *
- * @param local as if it were UTC, milliseconds; so is the result, of UTC itself
- */
+/** The first instant at which clocks of the zone show this local time or a later one. @param local as if it were UTC, milliseconds */
 export function firstAt(zone: TimeZone, local: number): number {
   for (let at = local - farthestAhead; ; ) {
     const { start, end, offset } = zone.spanAt(at)

@@ -3,7 +3,7 @@ import { formatDatetime } from '../record/datetime.ts'
 type ServerTimeFormat = 'UTC' | 'unix_timestamp'
 
 /**
- * Server time as JSON: the answer of `GET /v2/utils/date` [interface 4.2], the message on `things/<ref>/date`.
+ * Server time as JSON: the answer to `GET /v2/utils/date` [interface 4.2], the message on `things/<ref>/date`.
  *
  * @param now milliseconds
  * @param format `unix_timestamp`: whole seconds, as a number

@@ -1,19 +1,18 @@
 import type { Temporal } from 'temporal-polyfill'
 import { partitionPoint } from '../algorithms/partition-point.ts'
 
-/** A stretch of time in which the clocks of a zone have one offset; milliseconds. */
+/** A period in which a zone has one offset; milliseconds. */
 interface OffsetSpan {
-  /** -Infinity: from ever on. */
+  /** -Infinity: no begin. */
   readonly start: number
-  /** Exclusive; Infinity: for ever. */
+  /** Exclusive; Infinity: no end. */
   readonly end: number
-  /** Of the clocks, ahead of UTC. */
+  /** Ahead of UTC. */
   readonly offset: number
 }
 
-/** The clocks of a place: what they show is local time. */
 export interface TimeZone {
-  /** The stretch that a time is in. */
+  /** The period that contains a time. */
   spanAt(datetime: number): OffsetSpan
 }
 
@@ -21,7 +20,7 @@ const always: OffsetSpan = { start: Number.NEGATIVE_INFINITY, end: Number.POSITI
 
 export const utc: TimeZone = { spanAt: () => always }
 
-/** @param text `+02:00`, `-0330`, `UTC+2`, `GMT-5` @returns undefined if it is no such offset */
+/** @param text `+02:00`, `-0330`, `UTC+2`, `GMT-5` @returns undefined: the text is no such offset */
 export function fixedZoneOf(text: string): TimeZone | undefined {
   const [, sign, hours = 0, minutes = 0] =
     /^(?:UTC|GMT)?([+-])(0?\d|1[0-4])(?::?([0-5]\d))?$/i.exec(text) ?? []
@@ -30,25 +29,21 @@ export function fixedZoneOf(text: string): TimeZone | undefined {
   return { spanAt: () => ({ ...always, offset }) }
 }
 
-/** Of names in the time zone database, and of what is no expression of the library: offsets and whole datetimes. */
+/** Names of the time zone database, but not the offsets and datetimes that the library also takes. */
 const nameForm = /^[A-Za-z][\w+/-]{0,63}$/
 
-/** Zones that are kept, by their names in small letters: what is asked for again need not be looked up again. */
+/** Cached zones by name in lower case. */
 const known = new Map<string, NamedZone>()
 const zonesInMemory = 64
-/** Of each; three centuries of clocks that change twice a year. */
+/** Most cached periods of each zone: three centuries of clocks that change twice a year. */
 const spansInMemory = 600
 
-/**
- * The zone of a name of the IANA time zone database, in any case, as the Node that runs knows it.
- *
- * @returns undefined if there is none
- */
+/** The zone of a name of the IANA time zone database, in any case, by the data of this Node. @returns undefined: unknown name */
 export async function timeZoneOf(name: string): Promise<TimeZone | undefined> {
   if (!nameForm.test(name)) return undefined
   const before = known.get(name.toLowerCase())
   if (before) return before
-  // When it is first asked for: importing takes a tenth of the time of a start.
+  // Imported on demand, since that takes a tenth of the time of a start.
   const { Temporal } = await import('temporal-polyfill')
   try {
     const zone = new NamedZone(Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(name))
@@ -63,7 +58,7 @@ export async function timeZoneOf(name: string): Promise<TimeZone | undefined> {
 
 class NamedZone implements TimeZone {
   readonly #epoch: Temporal.ZonedDateTime
-  /** Those that were asked for, in the order of time: to look one up takes as long as thousands of buckets. */
+  /** Cached periods in the order of time: computing one takes as long as thousands of buckets. */
   #spans: OffsetSpan[] = []
   #newest: OffsetSpan
 
@@ -87,7 +82,7 @@ class NamedZone implements TimeZone {
 
   #look(datetime: number): OffsetSpan {
     const then = this.#epoch.add({ milliseconds: datetime })
-    // The one before a change is the one before it, not the change itself.
+    // At the instant of a transition, 'previous' would return the one before it: ask 1 ms later.
     const before = then.add({ milliseconds: 1 }).getTimeZoneTransition('previous')
     const after = then.getTimeZoneTransition('next')
     return {

@@ -1,9 +1,7 @@
-/** Topic filters of MQTT (MQTT-4.7), whoever serves them. */
-
-/** More levels than Aedes routes. */
+/** Aedes routes at most this many levels. */
 const maximumLevels = 100
 
-/** Whether wildcards stand for whole levels, `#` for the last ones only (MQTT-4.7.1-2, -3), and levels are not too many. */
+/** Whether a filter is valid: wildcards are whole levels, `#` only the last one (MQTT-4.7.1-2, -3), and it has at most 100 levels. */
 export function isTopicFilter(filter: string): boolean {
   const levels = filter.split('/', maximumLevels + 1)
   if (filter === '' || levels.length > maximumLevels) return false
@@ -12,17 +10,16 @@ export function isTopicFilter(filter: string): boolean {
 }
 
 /**
- * Control characters and noncharacters, and halves of characters. A receiver may close the connection that brings it a topic with one
- * (MQTT-1.5.3): libmosquitto does, for exactly these.
+ * Control characters, noncharacters and surrogates. A receiver may close its connection at a topic with one (MQTT-1.5.3):
+ * libmosquitto does for exactly these.
  */
 const forbidden = /[\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}]/u
 
-/** Whether a topic or filter has a character with which it would cut off some of those who are sent it. */
 export function hasForbiddenCharacter(topic: string): boolean {
   return forbidden.test(topic)
 }
 
-/** A topic or filter for people: forbidden characters are escaped, as in `a\u000d`. */
+/** Escapes forbidden characters of a topic or filter for messages, as in `a\u000d`. */
 export function spelledOut(topic: string): string {
   return topic.replace(new RegExp(forbidden, 'gu'), character => {
     const number = (character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')
@@ -30,14 +27,14 @@ export function spelledOut(topic: string): string {
   })
 }
 
-/** Whether a topic may be published on: no wildcard (MQTT-3.3.2-2), no forbidden character, 1 to 100 levels (-4.7.3-1). */
+/** Whether a topic is valid in PUBLISH: no wildcard (MQTT-3.3.2-2), no forbidden character, 1 to 100 levels (-4.7.3-1). */
 export function isTopicName(topic: string): boolean {
   if (topic === '' || /[+#]/.test(topic) || hasForbiddenCharacter(topic)) return false
   return topic.split('/', maximumLevels + 1).length <= maximumLevels
 }
 
 /**
- * Whether every topic that `inner` matches is matched by `outer`, too. `#` in `inner` needs `#` in `outer` at its place or before. A
+ * Whether `outer` matches every topic that `inner` matches. A `#` in `inner` needs a `#` in `outer` at the same level or before. A
  * wildcard in the first level matches no topic that begins with `$` (MQTT-4.7.2-1).
  *
  * @param inner a filter or a topic

@@ -1,6 +1,6 @@
 import { hasForbiddenCharacter, isTopicFilter, isTopicName, isWithin, spelledOut } from './topic-filter.ts'
 
-/** Topics beside those of things that a principal may use: `read` to subscribe, `write` to publish. Neither includes the other. */
+/** A right of a principal to other topics: `read` to subscribe, `write` to publish. Neither includes the other. */
 export type TopicGrant = {
   readonly filter: string
   readonly access: 'read' | 'write'
@@ -11,7 +11,7 @@ export const maximumGrants = 100
 /** Bytes. */
 const longestFilter = 1_024
 
-/** Whether everything that a filter, or topic, matches may be read. */
+/** Whether the grants allow to read every topic that a filter, or topic, matches. */
 export function mayRead(grants: readonly TopicGrant[], filter: string): boolean {
   if (hasForbiddenCharacter(filter)) return false
   return grants.some(grant => grant.access === 'read' && isWithin(filter, grant.filter))
@@ -21,14 +21,14 @@ export function mayWrite(grants: readonly TopicGrant[], topic: string): boolean 
   return isTopicName(topic) && grants.some(grant => grant.access === 'write' && isWithin(topic, grant.filter))
 }
 
-/** Whether one of the grants before allows more than all of these. */
+/** Whether the new grants lack a right of the former ones. */
 export function isNarrower(grants: readonly TopicGrant[], before: readonly TopicGrant[]): boolean {
   const isCovered = ({ filter, access }: TopicGrant) =>
     grants.some(grant => grant.access === access && isWithin(filter, grant.filter))
   return !before.every(isCovered)
 }
 
-/** Those of the grants whose topics are served. */
+/** The grants whose topics are served. */
 export function servedGrants(
   grants: readonly TopicGrant[],
   served: readonly string[],
@@ -36,7 +36,7 @@ export function servedGrants(
   return grants.filter(({ filter }) => served.some(outer => isWithin(filter, outer)))
 }
 
-/** What is wrong with the filter of a grant; undefined: nothing. @param served filters of the option `topics` */
+/** The fault of a grant's filter; undefined: it is valid. @param served filters of the option `topics` */
 export function faultOfGrant({ filter }: TopicGrant, served: readonly string[]): string | undefined {
   if (served.length === 0) return 'the server serves no topics beside those of things: set its option topics'
   if (hasForbiddenCharacter(filter)) return hasForbidden(filter)
@@ -47,8 +47,8 @@ export function faultOfGrant({ filter }: TopicGrant, served: readonly string[]):
 }
 
 /**
- * Why a filter may not be served beside the topics of things, for people; undefined: it may. Its first level is no wildcard, and not
- * one of ours, nor one that begins with `$`, which belong to the broker.
+ * The fault of a filter of the option `topics`, for people; undefined: it is valid. Its first level must be no wildcard, not one of
+ * Thingwire's, and not begin with `$`, which belongs to the broker.
  */
 export function faultOfServed(filter: string): string | undefined {
   const levels = filter.split('/')
