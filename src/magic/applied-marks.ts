@@ -3,14 +3,14 @@ import type { Commit, DocumentPut, DocumentStore } from '../core/ports.ts'
 
 /** How far the magic records of a thing are applied. */
 export type AppliedMark = {
-  /** Those of every write up to this one. */
+  /** The newest applied write. */
   readonly writeNumber: number
-  /** Of this write so many only, where it is too large for one commit; absent: all. */
+  /** Number of applied records of this write, if it is too large for one commit; absent: all. */
   readonly records?: number
 }
 
 export interface LoadedMarks {
-  /** The write up to which all is applied. */
+  /** The write up to which all things are applied. */
   readonly through: number
   /** By thing id. */
   readonly ofThings: ReadonlyMap<string, AppliedMark>
@@ -22,33 +22,31 @@ const throughName = 'magic/applied'
 const markPrefix = `${throughName}/`
 const removalsPerPut = 2
 
-/** Whether a document says how far magic records are applied. */
 export function isAppliedMark(name: string): boolean {
   return name === throughName || name.startsWith(markPrefix)
 }
 
-/** The same mark in another store, which has other write numbers. @param numberOf what becomes of a write number */
+/** The same mark in another store. @param numberOf maps a write number to that of the other store */
 export function movedMark(mark: AppliedMark, numberOf: (writeNumber: number) => number): AppliedMark {
   return { ...mark, writeNumber: numberOf(mark.writeNumber) }
 }
 
 /**
- * What is applied, as documents that are put in the commit of the states: so nothing is applied twice, whenever the
- * process dies and whichever of the commits under way the store keeps.
+ * The applied writes, as documents in the commit of the states. So nothing is applied twice, whenever the process dies and
+ * whichever of its pending commits the store has kept.
  *
- * `magic/applied` is the write up to which all is applied; `magic/applied/<thing id>` says it of one thing, and goes
- * when the first has passed it.
+ * `magic/applied` is the write up to which all things are applied; `magic/applied/<thing id>` is that of one thing, until the first
+ * has passed it.
  */
 export class AppliedMarks {
   readonly #documents: Pick<DocumentStore, 'get' | 'list' | 'transact'>
-  /** Marks that are in the store, by thing; the write number of each. */
+  /** Write numbers of stored marks, by thing. */
   readonly #kept = new Map<string, number>()
 
   constructor(documents: Pick<DocumentStore, 'get' | 'list' | 'transact'>) {
     this.#documents = documents
   }
 
-  /** What the store holds. */
   async load(): Promise<LoadedMarks> {
     const ofThings = new Map<string, AppliedMark>()
     for await (const [thingId, document] of listDocuments(this.#documents, markPrefix)) {
@@ -56,14 +54,13 @@ export class AppliedMarks {
       ofThings.set(thingId, mark)
       this.#kept.set(thingId, mark.writeNumber)
     }
-    // Read last: a mark may go meanwhile, once this has passed it.
+    // Read last: a mark may be removed meanwhile, once this one has passed it.
     const through = (await this.#documents.get(throughName)) as ThroughDocument | undefined
     return { through: through?.writeNumber ?? 0, ofThings }
   }
 
   /**
-   * Raises the write up to which all is applied, be it that no state has changed: what is behind it is read again by whoever
-   * applies next.
+   * Raises the write up to which all things are applied, even if no state has changed: the next applier reads the log from here.
    */
   async keepThrough(through: number): Promise<void> {
     await this.#documents.transact([throughName], ([kept]) => {
@@ -74,10 +71,9 @@ export class AppliedMarks {
   }
 
   /**
-   * What to put with states of the thing; to be appended at once, since the order of the calls is what keeps a newer
-   * mark from being removed.
+   * Documents to put with states of the thing. Append them synchronously: the order of the calls keeps a newer mark from being removed.
    *
-   * @param through the write up to which all is applied
+   * @param through the write up to which all things are applied
    */
   documents(thingId: string, mark: AppliedMark, through: number): DocumentPut {
     this.#kept.delete(thingId)
@@ -88,12 +84,12 @@ export class AppliedMarks {
     }
   }
 
-  /** The documents with this mark are in the store. */
+  /** The documents with this mark are stored. */
   keep(thingId: string, { writeNumber }: AppliedMark): void {
     this.#kept.set(thingId, writeNumber)
   }
 
-  /** Some things whose marks say no more than `through`. Where their removal fails, the next start finds them. */
+  /** Some things whose marks `through` has passed. If their removal fails, the next start finds them. */
   #passed(through: number): string[] {
     const passed: string[] = []
     for (const [thingId, writeNumber] of this.#kept) {
@@ -105,13 +101,13 @@ export class AppliedMarks {
   }
 }
 
-/** Whether these marks leave nothing of the write to be applied. */
+/** Whether all records of the write are applied. */
 export function isApplied({ through, ofThings }: LoadedMarks, { thingId, writeNumber }: Commit): boolean {
   if (writeNumber <= through) return true
   return appliedRecords(ofThings.get(thingId), writeNumber) === Number.POSITIVE_INFINITY
 }
 
-/** How many records of a write are applied, if its thing has this mark. */
+/** Number of applied records of a write, by the mark of its thing. */
 export function appliedRecords(mark: AppliedMark | undefined, writeNumber: number): number {
   if (!mark || mark.writeNumber < writeNumber) return 0
   return mark.writeNumber > writeNumber

@@ -11,35 +11,34 @@ export interface ApplierParts extends Omit<ApplyQueueParts, 'marks' | 'seenThrou
   readonly documents: Pick<DocumentStore, 'get' | 'list' | 'put' | 'transact'>
   readonly nodes: Pick<Nodes, 'onDocuments' | 'onGap'>
   readonly clock: Pick<ReceiptClock, 'now'>
-  /** The removals that these documents asked for are done. */
+  /** Called when the removals that these documents request are done. */
   readonly onRemoved: (names: readonly string[]) => void
 }
 
 const logPage = 100
-/** After so many commits it is kept that all before is applied, whether or not a state has changed. */
+/** `keepThrough` runs after this many commits, whether or not a state has changed. */
 const commitsPerMark = 10_000
 
 /**
- * Applies magic records for as long as this node leads the task: what the marks say is not applied yet from the commit log,
- * then the commits that are delivered. Removals of another node show in their documents.
+ * Applies magic records while this node leads the task: first the unapplied ones of the commit log, then delivered commits. Other
+ * nodes request removals by documents.
  */
 export class Applier {
   readonly #parts: ApplierParts
   readonly #marks: AppliedMarks
   readonly #queue: ApplyQueue
   #loaded: LoadedMarks = { through: 0, ofThings: new Map() }
-  /** Number of the newest write that the queue has seen. */
+  /** Number of the newest write in the queue. */
   #seen = 0
   #sinceMark = 0
-  /** Commits that are delivered, and requests, while the log is read. */
+  /** Delivered commits and requests that wait while the log is read. */
   #held: (Commit | (() => void))[] | undefined = []
-  /** Number of the first write that is held. */
+  /** Number of the first held write. */
   #firstHeld = Number.POSITIVE_INFINITY
   #isUpToDate = () => {}
   readonly #upToDate = new Promise<void>(resolve => {
     this.#isUpToDate = resolve
   })
-  /** Ends it, for whatever reason. */
   readonly #end = new AbortController()
 
   constructor(parts: ApplierParts) {
@@ -49,8 +48,8 @@ export class Applier {
   }
 
   /**
-   * Resolves when `stop` is aborted, or another applier has to begin anew (the store has failed at the start, or commits
-   * were missed), and nothing is under way any more. Never rejects.
+   * Resolves when no step is pending after `stop` is aborted, or after a new applier has to begin: the store has failed at the
+   * start, or commits were missed. Never rejects.
    */
   async run(stop: AbortSignal): Promise<void> {
     const { records, nodes } = this.#parts
@@ -70,7 +69,7 @@ export class Applier {
     await this.#queue.close()
     const held = this.#held ?? []
     this.#held = undefined
-    // Removals that wait for a queue that is closed: it says so.
+    // The closed queue rejects held removals.
     for (const each of held) if (typeof each === 'function') each()
   }
 
@@ -79,36 +78,35 @@ export class Applier {
   }
 
   /**
-   * Removes a state, or a part of one, after what was acknowledged before the call, by whichever node.
+   * Removes a state, or a part of one, after all writes that any node has acknowledged before the call.
    *
-   * @throws ThingwireError of the store; store_unavailable if it ends before the state is durably gone
+   * @throws ThingwireError of the store; store_unavailable if the applier ends before the state is durably removed
    */
   async remove(thingId: string, key: string): Promise<void> {
     await this.#parts.records.catchUp()
     await this.#remove(thingId, key)
   }
 
-  /** @param name of the document that asks for it, if there is one */
+  /** @param name of the document that requests it, if there is one */
   #remove(thingId: string, key: string, name?: string): Promise<void> {
     const remove = () => this.#queue.remove(thingId, key, this.#parts.clock.now(), name)
     const held = this.#held
     if (!held) return remove()
-    // Behind what is read of the log.
+    // After the commits of the log.
     return new Promise((resolve, reject) => {
       held.push(() => void remove().then(resolve, reject))
     })
   }
 
-  /** A document asks for it. */
   removeAsAsked({ name, thingId, key }: RemovalRequest): void {
-    // One that fails is done by whoever applies next.
+    // After a failure the next applier finds the document.
     this.#remove(thingId, key, name).then(
       () => this.#parts.onRemoved([name]),
       () => {},
     )
   }
 
-  /** Resolves when every commit that was delivered before the call is applied: never, if it ends before. */
+  /** Resolves when all commits delivered before the call are applied; never if the applier ends before. */
   async whenApplied(): Promise<void> {
     await this.#upToDate
     await this.#queue.whenApplied(this.#seen)
@@ -118,7 +116,7 @@ export class Applier {
   async #takeUp(): Promise<void> {
     this.#loaded = await this.#marks.load()
     this.#seen = this.#loaded.through
-    // Before the log, and then behind what was delivered so far: every write acknowledged before the request is in one of the two.
+    // List requests first, then catch up: every write that was acknowledged before a request is then in the log or held.
     const requests = await listRemovalRequests(this.#parts.documents)
     await this.#parts.records.catchUp()
     for (const request of requests) this.removeAsAsked(request)
@@ -127,7 +125,7 @@ export class Applier {
       const commits = await this.#parts.records.readLog({ ...part, limit: logPage })
       if (this.#end.signal.aborted) return
       for (const commit of commits) {
-        // The rest is taken as it is delivered: what is not kept is in no log.
+        // Later commits are held as delivered, since the log has only stored ones.
         if (commit.writeNumber < this.#firstHeld) this.#take(commit)
       }
       if (commits.length === 0) break
@@ -143,7 +141,7 @@ export class Applier {
   }
 
   #takeOrHold(commit: Commit): void {
-    // What was missed before it must not count as seen.
+    // After a gap, missed commits must not count as seen.
     if (this.#end.signal.aborted) return
     this.#queue.hear(commit)
     if (this.#held) {
@@ -160,7 +158,7 @@ export class Applier {
     this.#queue.push(commit, this.#loaded.ofThings.get(commit.thingId))
     if (++this.#sinceMark < commitsPerMark) return
     this.#sinceMark = 0
-    // One that fails leaves more to be read again.
+    // After a failure the next applier reads more of the log.
     this.#marks.keepThrough(this.#queue.appliedThrough).catch(() => {})
   }
 

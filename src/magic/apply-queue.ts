@@ -17,41 +17,39 @@ import {
   type StepParts,
 } from './lane.ts'
 
-/** Things whose states are put at one time; they share a commit of the store. */
+/** Most concurrent steps, one for each thing; they share a commit of the store. */
 const thingsAtOnce = 256
 
 export interface ApplyQueueParts extends StepParts {
   readonly records: Pick<RecordStore, 'append' | 'read' | 'catchUp' | 'state'>
   readonly documents: Pick<DocumentStore, 'get' | 'put'>
   readonly marks: AppliedMarks
-  /** That this node applies magic records: in its name all is put. */
+  /** The lock of the task, under which all states are put. */
   readonly lock: Lock
-  /** Whoever sends on what is committed. */
   readonly live: BackPressure
-  /** The newest write of which what is to be applied was pushed. */
+  /** The newest write that was pushed, or had nothing to apply. */
   readonly seenThrough: () => number
   readonly onRefused: (refusal: MagicRefusal) => void
-  /** How long a thing waits before the store is tried again, milliseconds. */
+  /** How long a thing waits before it tries the store again, milliseconds. */
   readonly retryDelay: number
 }
 
 export interface Backlog {
+  /** Number of unapplied writes. */
   readonly length: number
+  /** Receipt time of the oldest one, milliseconds. */
   readonly oldest: number | undefined
 }
 
-/**
- * Applies magic records: those of one thing in write order, one append after another; things side by side, so that
- * none waits for another.
- */
+/** Applies magic records: those of one thing in write order, one append after another; different things concurrently. */
 export class ApplyQueue {
   readonly #parts: ApplyQueueParts
-  /** By thing; there is one as long as it has jobs. */
+  /** By thing, while it has jobs. */
   readonly #lanes = new Map<string, Lane>()
-  /** Lanes that can take a step, the one that waits longest first. */
+  /** Lanes that can take a step, the longest waiting first. */
   readonly #ready = new Set<Lane>()
   readonly #steps = new Set<Promise<void>>()
-  /** Writes that are not applied, by their numbers, ascending: when they were received, milliseconds. */
+  /** Receipt times of unapplied writes by write number, ascending; milliseconds. */
   readonly #open = new Map<number, number>()
   #waiting: { readonly through: number; readonly resolve: () => void }[] = []
   readonly #closing = new AbortController()
@@ -60,26 +58,25 @@ export class ApplyQueue {
     this.#parts = parts
   }
 
-  /** The write up to which everything is applied. */
+  /** The write up to which all things are applied. */
   get appliedThrough(): number {
     const [lowest] = this.#open.keys()
     return lowest === undefined ? this.#parts.seenThrough() : lowest - 1
   }
 
-  /** How many writes are not applied, and when the first of them was received, milliseconds. */
   get backlog(): Backlog {
     const [oldest] = this.#open.values()
     return { length: this.#open.size, oldest }
   }
 
-  /** To be called with each commit as it is delivered. */
+  /** Call it with each delivered commit. */
   hear(commit: Commit): void {
     const unsure = this.#lanes.get(commit.thingId)?.unsure
-    // Nobody else puts states.
+    // Only this queue puts states, so the commit is its own append.
     if (unsure && commit.latest.some(({ key }) => isMagicKey(key))) unsure.isDelivered = true
   }
 
-  /** To be called in write order. @param mark how far the thing was applied before */
+  /** Call it in write order. @param mark of the thing at the start */
   push(commit: Commit, mark?: AppliedMark): void {
     const records = magicRecords(commit)
     const applied = appliedRecords(mark, commit.writeNumber)
@@ -92,10 +89,10 @@ export class ApplyQueue {
   }
 
   /**
-   * Removes a state, or a part of one, after what was pushed before.
+   * Removes a state, or a part of one, after earlier writes.
    *
-   * @param name of the document that asks for it, if there is one
-   * @throws ThingwireError store_unavailable if the queue is closed before it is durably gone
+   * @param name of the document that requests it, if there is one
+   * @throws ThingwireError store_unavailable if the queue is closed before the state is durably removed
    */
   remove(thingId: string, key: string, receivedAt: number, name?: string): Promise<void> {
     const asked = name === undefined ? {} : { name }
@@ -106,7 +103,7 @@ export class ApplyQueue {
     })
   }
 
-  /** Resolves when everything up to this write is applied: never, if the queue is closed before. */
+  /** Resolves when everything up to this write is applied; never if the queue is closed before. */
   whenApplied(through: number): Promise<void> {
     return new Promise(resolve => {
       this.#waiting.push({ through, resolve })
@@ -114,7 +111,7 @@ export class ApplyQueue {
     })
   }
 
-  /** Looks who has waited for what is applied now. */
+  /** Resolves calls of `whenApplied` whose writes are applied. */
   settle(): void {
     if (this.#waiting.length === 0) return
     const { appliedThrough } = this
@@ -125,7 +122,7 @@ export class ApplyQueue {
     })
   }
 
-  /** Finishes the steps that are under way; what is left is for the next start. */
+  /** Finishes pending steps; the rest is left to the next applier. */
   async close(): Promise<void> {
     this.#closing.abort()
     while (this.#steps.size > 0) await Promise.all(this.#steps)
@@ -197,7 +194,7 @@ export class ApplyQueue {
     lane.unsure = undefined
   }
 
-  /** If an append that failed was kept all the same, it is delivered by then. */
+  /** A failed append may have been stored: then `catchUp` delivers it. */
   async #lookUp(lane: Lane, unsure: Appended): Promise<void> {
     await this.#parts.records.catchUp()
     if (unsure.isDelivered) this.#finish(lane, unsure.step)

@@ -10,18 +10,18 @@ import { type KnownStates, StateDraft, type StateDraftParts } from './state-draf
 export interface MagicWrite {
   readonly commit: Commit
   readonly records: readonly AcceptedRecord[]
-  /** How many of the records are applied. */
+  /** Number of applied records. */
   applied: number
-  /** Of a write that is not kept: the states that it has given so far. */
+  /** States of a write that is not stored, after the applied records. */
   states?: KnownStates
 }
 
 /** The removal of a state, or of a part of one. */
 export interface StateRemoval {
   readonly key: string
-  /** Document that asks for it, and goes with the state; it is done already where there is none. */
+  /** Document that requests it, and is removed with the state. If the document is missing, the removal is done already. */
   readonly name?: string
-  /** The newest write that it comes after: not to be applied again after a restart, be it that it had changed nothing. */
+  /** The newest write before the removal, which must not be applied again after a restart. */
   readonly after: number
   /** Milliseconds. */
   readonly receivedAt: number
@@ -34,39 +34,40 @@ export interface StepParts extends StateDraftParts {
   readonly records: Pick<RecordStore, 'state' | 'read'>
 }
 
-/** What is to be done to the states of one thing, in order. */
+/** The changes of one thing's states that wait, in order. */
 export interface Lane {
   readonly thingId: string
   readonly jobs: (MagicWrite | StateRemoval)[]
-  /** Its append that is under way, or failed and may have been kept all the same. */
+  /** The append that is pending, or has failed but may have been stored. */
   unsure?: Appended | undefined
 }
 
 export interface Appended {
   readonly step: Step
-  /** So it was kept. */
+  /** The commit was delivered, so the append was stored. */
   isDelivered: boolean
 }
 
-/** A record of an acknowledged write that was kept as history, but not applied. */
+/** A record of an acknowledged write that is stored as history, but not applied. */
 export interface MagicRefusal {
   readonly thingId: string
   readonly record: AcceptedRecord
   readonly error: ThingwireError
 }
 
-/** One append, and how far it brings the lane. */
+/** One append. */
 export interface Step {
   readonly draft: StateDraft
   readonly store: boolean
   readonly broadcast: boolean
   readonly refusals: readonly MagicRefusal[]
-  /** How many jobs at the head of the lane it does, and how many records of the one behind them. */
+  /** Number of jobs that it finishes. */
   readonly done: number
+  /** Number of applied records of the next job. */
   readonly applied: number
-  /** None where nothing is kept. */
+  /** Absent if nothing is stored. */
   readonly mark?: AppliedMark
-  /** To be put with the states, and where there are none. */
+  /** Put with the states, or alone if there are none. */
   readonly documents?: DocumentPut
 }
 
@@ -81,7 +82,7 @@ export async function nextStep(lane: Lane, parts: StepParts): Promise<Step | und
   return isWrite(first) ? await stepOfWrites(lane, first, parts) : await stepOfRemoval(lane, first, parts)
 }
 
-/** As many writes as one commit can say; of those that keep nothing one, since each starts from what is kept. */
+/** As many writes as fit in one commit; only one that is not stored, since each of these starts from the stored states. */
 async function stepOfWrites(lane: Lane, first: MagicWrite, parts: StateDraftParts): Promise<Step> {
   const { stored, broadcast } = first.commit
   const draft = new StateDraft(lane.thingId, parts, first.states)
@@ -126,7 +127,7 @@ async function stepOfRemoval(
   return { ...step, ...asked, mark: { writeNumber: after } }
 }
 
-/** What was removed is gone from the history by then. */
+/** The newest record that the removal has left in the history, if the state is that of the newest record. */
 async function changeLeft(
   { key, isLatestRecord }: MagicResource,
   thingId: string,

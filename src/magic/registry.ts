@@ -7,19 +7,15 @@ import { settings } from './settings.ts'
 const builtIn: readonly MagicResource[] = [geo, settings]
 const stateKey = /^\$[A-Za-z0-9_-]{1,64}$/
 
-/** The magic resources that a service knows. */
+/** The magic resources of a service. */
 export interface MagicRegistry extends MagicRules {
-  /** Keys under which there can be a state, the built-in ones first. */
+  /** Keys of states, the built-in ones first. */
   readonly keys: readonly string[]
-  /** The resource that takes records under this key. */
+  /** The resource for records with this key. */
   find(key: string): MagicResource | undefined
 }
 
-/**
- * `$geo`, `$settings`, and what a host adds.
- *
- * @throws TypeError for the host: a key that is none, or that another resource has
- */
+/** `$geo`, `$settings`, and the host's resources. @throws TypeError for the host: a key is invalid, or used twice */
 export function createMagicRegistry(added: readonly MagicResource[] = []): MagicRegistry {
   const resources = new Map<string, MagicResource>()
   for (const resource of [...builtIn, ...added]) {
@@ -47,7 +43,7 @@ export function createMagicRegistry(added: readonly MagicResource[] = []): Magic
   }
 }
 
-/** Whether something of a write goes to a magic resource: then it stays in the commit log until that is done. */
+/** Whether a write has magic records: then it stays in the commit log until they are applied. */
 export function hasMagic(records: readonly { readonly key: string }[]): boolean {
   return records.some(({ key }) => isMagicKey(key))
 }

@@ -6,15 +6,15 @@ import { ThingwireError } from '../errors.ts'
 const prefix = 'magic/removals/'
 const nameForm = /^([^/]+)\/[^/]+\/(.+)$/
 
-/** The removal of a state that is asked of the node that applies magic records. */
+/** A request to the node that applies magic records to remove a state. */
 export interface RemovalRequest {
-  /** Of the document that asks: `magic/removals/<thing id>/<random>/<key>`. */
+  /** Name of the document: `magic/removals/<thing id>/<random>/<key>`. */
   readonly name: string
   readonly thingId: string
   readonly key: string
 }
 
-/** The request that a document is; undefined if it is none. */
+/** The request of a document; undefined: it is none. */
 export function removalRequest(name: string): RemovalRequest | undefined {
   const [, thingId, key] = name.startsWith(prefix) ? (nameForm.exec(name.slice(prefix.length)) ?? []) : []
   return thingId === undefined || key === undefined ? undefined : { name, thingId, key }
@@ -33,16 +33,16 @@ export async function listRemovalRequests(
 }
 
 interface Asked {
-  /** Settled when the document is there. */
+  /** Settles when the document is stored. */
   readonly putting: Promise<void>
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
 }
 
-/** Removals that this node has asked for, each a document until it is done. */
+/** Removals that this node has requested, each a document until it is done. */
 export class RemovalRequests {
   readonly #documents: Pick<DocumentStore, 'get' | 'put'>
-  /** By the name of the document. */
+  /** By name of the document. */
   readonly #asked = new Map<string, Asked>()
 
   constructor(documents: Pick<DocumentStore, 'get' | 'put'>) {
@@ -50,9 +50,9 @@ export class RemovalRequests {
   }
 
   /**
-   * Resolves when it is durably done.
+   * Resolves when the removal is durably done.
    *
-   * @param onPut called when the document is there
+   * @param onPut called when the document is stored
    * @throws ThingwireError of the store; store_unavailable if the service ends before
    */
   async ask(thingId: string, key: string, onPut: (request: RemovalRequest) => void): Promise<void> {
@@ -67,12 +67,12 @@ export class RemovalRequests {
     }
   }
 
-  /** These documents are gone, as far as they were asked for here. */
+  /** These documents are removed; unknown names are ignored. */
   settle(names: readonly string[]): void {
     for (const name of names) this.#asked.get(name)?.resolve()
   }
 
-  /** It is not known which of them are gone. */
+  /** Changes may have been missed: checks which documents are removed. */
   lookUp(): void {
     for (const [name, { putting, resolve, reject }] of this.#asked) {
       const look = async () => {

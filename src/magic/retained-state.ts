@@ -11,7 +11,7 @@ import { hasMagic } from './registry.ts'
 import { RemovalRequests } from './removal-requests.ts'
 import { stateOf } from './state-draft.ts'
 
-/** How long to wait before a store that has failed is tried again, milliseconds. */
+/** Time before a failed store is tried again, milliseconds. */
 const defaultRetryDelay = 1_000
 
 export interface RetainedStateParts extends Omit<ApplierParts, 'retryDelay' | 'onRemoved' | 'lock'> {
@@ -20,28 +20,27 @@ export interface RetainedStateParts extends Omit<ApplierParts, 'retryDelay' | 'o
 }
 
 /**
- * The retained-state handler (contract §5): takes acknowledged magic records, replaces the retained state, and
- * announces it. Of several nodes one applies them, all read.
+ * The retained-state handler (contract §5) applies acknowledged magic records to retained states, and announces the new states. One
+ * node applies; all nodes read.
  *
  * ```
- *  store ── onCommit ──► queue: a lane for each thing ──► append {states, mark}: kept as one, delivered like a record
+ *  store ── onCommit ──► queue: a lane for each thing ──► append {states, mark}: one commit, delivered like a record
  *    └── commit log, ──►
  *        at the start
  * ```
  *
- * Nothing waits for it, and nothing is lost with it: a magic record is in the commit log, in the batch of its write, and
- * the handler is a follower of that log. How far it has come, the marks say.
+ * No write waits for it, and no record is lost with it: the commit log has each magic record in the batch of its write, and marks store
+ * how far the handler has read that log.
  */
 export class RetainedState {
   readonly #parts: Omit<ApplierParts, 'lock'> & Pick<RetainedStateParts, 'nodes'>
   readonly #requests: RemovalRequests
   readonly #stopListening: () => void
   readonly #stopLeading: () => Promise<void>
-  /** As long as this node applies. */
+  /** Present while this node applies. */
   #applier: Applier | undefined
   #isClosed = false
 
-  /** Takes up what was acknowledged and not applied, ahead of anything newer, where this node is the one that applies. */
   constructor({ retryDelay = defaultRetryDelay, ...parts }: RetainedStateParts) {
     this.#requests = new RemovalRequests(parts.documents)
     this.#parts = { ...parts, retryDelay, onRemoved: names => this.#requests.settle(names) }
@@ -52,34 +51,34 @@ export class RetainedState {
     this.#stopLeading = parts.nodes.lead('magic', (...term) => this.#apply(...term))
   }
 
-  /** What waits to be applied by this node: nothing, where another one applies. */
+  /** Unapplied writes of this node; none if another node applies. */
   get queue(): Backlog {
     return this.#applier?.backlog ?? { length: 0, oldest: undefined }
   }
 
-  /** As a follower of the commit log: which writes it may have to read again. */
+  /** As `LogReader.wants`. */
   wants({ records }: Pick<Commit, 'records'>): boolean {
     return hasMagic(records)
   }
 
-  /** As a follower of the commit log: what is still to be applied, by whichever node. */
+  /** As `LogReader.startTrim`: keeps writes that no node has applied. */
   async startTrim(): Promise<(commit: Commit) => boolean> {
     const marks = await new AppliedMarks(this.#parts.documents).load()
     return commit => hasMagic(commit.records) && !isApplied(marks, commit)
   }
 
-  /** Key of the state that records under `key` change; undefined if no magic resource takes them. */
+  /** Key of the state that records with `key` change; undefined: no magic resource takes them. */
   stateKeyOf(key: string): string | undefined {
     return this.#parts.magic.find(key)?.key
   }
 
-  /** Whether the state of this key is that of the newest record under it. */
+  /** Whether the state of this key is that of its newest record. */
   isLatestRecord(key: string): boolean {
     const resource = this.#parts.magic.find(key)
     return resource?.key === key && resource.isLatestRecord === true
   }
 
-  /** Keys of the states that the thing has. */
+  /** Keys of the thing's states. */
   async stateKeys(thingId: string): Promise<readonly string[]> {
     const { magic, records } = this.#parts
     const states = await Promise.all(magic.keys.map(key => records.state(thingId, key)))
@@ -87,9 +86,9 @@ export class RetainedState {
   }
 
   /**
-   * The state, or the part of it that `key` names: null, where the state has no such part.
+   * The state, or the part of it that `key` names, which is null if the state has no such part.
    *
-   * @returns undefined if there is no state
+   * @returns undefined: there is no state
    */
   async read(thingId: string, key: string): Promise<StoredRecord | undefined> {
     const resource = this.#parts.magic.find(key)
@@ -100,8 +99,8 @@ export class RetainedState {
   }
 
   /**
-   * Removes the state, or the part of it that `key` names, after what was acknowledged before, and announces what is
-   * left. Resolves when that is durable.
+   * Removes the state, or the part of it that `key` names, after all writes acknowledged before, and announces the rest. Resolves
+   * when that is durable.
    *
    * @throws ThingwireError of the store; store_unavailable if the service ends before
    */
@@ -119,12 +118,12 @@ export class RetainedState {
     await this.#requests.ask(thingId, key, request => this.#applier?.removeAsAsked(request))
   }
 
-  /** Resolves when every commit that was delivered before the call is applied: never, where another node applies it. */
+  /** Resolves when all commits delivered before the call are applied; never if another node applies them. */
   async whenApplied(): Promise<void> {
     await (this.#applier?.whenApplied() ?? new Promise(() => {}))
   }
 
-  /** Finishes what is being put; the rest is left to the next start, or to another node. */
+  /** Finishes pending steps; the rest is left to the next start, or to another node. */
   async close(): Promise<void> {
     this.#isClosed = true
     await this.#stopLeading()

@@ -3,18 +3,18 @@ import type { Problem } from '../core/record/problem.ts'
 import { isForbiddenMember } from '../core/record/value.ts'
 import type { MagicResource } from './magic-resource.ts'
 
-/** How deep the settings document may be; a path part counts as a level. */
+/** Maximum depth of the settings document; a part of a path counts as a level. */
 const maximumDepth = 16
 const maximumMemberBytes = 128
-/** Largest document, in bytes of its JSON. A write beyond it is history only: the size is known after the ack. */
+/** Largest document, in bytes of its JSON. A larger write is acknowledged before its size is known, and stays history only. */
 const maximumDocumentBytes = 64 * 1024
 const documentKey = '$settings'
 const pathPart = /^[A-Za-z0-9_-]{1,64}$/
 
 /**
- * `$settings`, a document of the thing, and `$settings.<path>`, one place in it (contract §5). The document is
- * written as a JSON Merge Patch (RFC 7396); a path takes any JSON, null removes. Its datetime is that of the receipt
- * of the newest write that changed it.
+ * `$settings`, a document of the thing, and `$settings.<path>`, one place in it (contract §5). A write to the document is a JSON
+ * Merge Patch (RFC 7396); a path takes any JSON, and null removes it. The datetime of the document is the receipt time of the
+ * newest write that changed it.
  */
 export const settings: MagicResource = {
   key: documentKey,
@@ -25,7 +25,7 @@ export const settings: MagicResource = {
   },
   apply(state, { key, value, receivedAt }) {
     const path = pathOf(key)
-    // Of a document that is not there, nothing can be removed.
+    // Without a document there is nothing to remove.
     if (!state && path.length > 0 && value === null) return undefined
     const document = changed(state?.value, path, value)
     if (state && isDeepStrictEqual(document, state.value)) return undefined
@@ -38,7 +38,7 @@ export const settings: MagicResource = {
   parts: { read: (state, key) => valueAt(state.value, pathOf(key)) },
 }
 
-/** The parts of a `$settings.<path>`; none for `$settings`. */
+/** The parts of the path in `$settings.<path>`; none for `$settings`. */
 function pathOf(key: string): readonly string[] {
   return key === documentKey ? [] : key.slice(documentKey.length + 1).split('.')
 }
@@ -87,7 +87,7 @@ function invalid(message: string): Problem {
   return { field: 'value', reason: 'invalid_settings', message }
 }
 
-/** JSON objects are never changed in place here, and never read by a name that they inherit. */
+// The functions below never change objects in place, and never read inherited members.
 
 /** RFC 7396: members of `patch` replace those of `target`, null removes, objects are merged. */
 export function mergePatch(target: unknown, patch: object): object {
@@ -99,7 +99,7 @@ export function mergePatch(target: unknown, patch: object): object {
   return Object.fromEntries(members)
 }
 
-/** Sets the value at the path; what is on the way and no object is replaced by one. */
+/** Sets the value at the path. Other values on the way are replaced by objects. */
 function setAt(target: unknown, path: readonly string[], value: unknown): unknown {
   const [name, ...rest] = path
   if (name === undefined) return value
@@ -108,7 +108,7 @@ function setAt(target: unknown, path: readonly string[], value: unknown): unknow
   return Object.fromEntries(members)
 }
 
-/** Removes what is at the path, and nothing else: not the objects on the way, be they empty then. */
+/** Removes the value at the path, and keeps the objects on the way even if they are empty then. */
 function removeAt(target: unknown, path: readonly string[]): unknown {
   const [name, ...rest] = path
   const members = membersOf(target)
@@ -128,7 +128,7 @@ export function valueAt(target: unknown, path: readonly string[]): unknown {
   return value
 }
 
-/** Whether this is an object of JSON: no array, not null. */
+/** Whether a value is a JSON object: no array, not null. */
 export function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

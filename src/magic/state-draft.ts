@@ -7,14 +7,14 @@ import { valueText } from '../core/record/value.ts'
 import type { MagicChange, MagicResource, MagicState } from './magic-resource.ts'
 import type { MagicRegistry } from './registry.ts'
 
-/** Characters of states, looked at or made, after which a draft is full: what one commit says, and one turn costs. */
+/** Characters of states, read or made, after which a draft is full: bounds a commit, and the time of a turn. */
 const fullDraft = 1024 * 1024
 const changeOverhead = 256
 
 export interface StateDraftParts {
   readonly records: Pick<RecordStore, 'state'>
   readonly magic: MagicRegistry
-  /** What a magic resource threw. */
+  /** Called with errors that a magic resource has thrown. */
   readonly onDefect: (error: unknown) => void
 }
 
@@ -24,35 +24,35 @@ const defect: Problem = {
   message: 'the magic resource has failed at this record',
 }
 
-/** States of one thing on their way into the store: each change is applied to what the one before it has left. */
+/** New states of one thing before their commit: each change is applied to the result of the one before. */
 export class StateDraft {
-  /** Every change of a state, in order. */
+  /** All changes of states, in order. */
   readonly states: Latest[] = []
   readonly #thingId: string
   readonly #parts: StateDraftParts
   readonly #known: Map<string, KnownState>
   #weight = 0
 
-  /** @param known states to begin with, where it is not what the store holds */
+  /** @param known states to begin with, if not the stored ones */
   constructor(thingId: string, parts: StateDraftParts, known: KnownStates = new Map()) {
     this.#thingId = thingId
     this.#parts = parts
     this.#known = new Map(known)
   }
 
-  /** What the changes so far have come to. */
+  /** The states after the changes so far. */
   get known(): KnownStates {
     return this.#known
   }
 
-  /** Whether the next change is to wait for another draft. */
+  /** Whether the next change needs another draft. */
   get isFull(): boolean {
     return this.#weight >= fullDraft
   }
 
-  /** @returns why the state stays as it is, if that is to be noted @throws ThingwireError of the store */
+  /** @returns a problem for the list of refused writes @throws ThingwireError of the store */
   async apply(change: MagicChange): Promise<Problem | undefined> {
-    // Undefined after a restart of a host that has one resource less.
+    // A host may have restarted without one of its resources.
     const resource = this.#parts.magic.find(change.key)
     if (!resource) return undefined
     const known = await this.#stateOf(resource.key)
@@ -63,7 +63,7 @@ export class StateDraft {
     return undefined
   }
 
-  /** @param left what the state is made of anew @throws ThingwireError of the store */
+  /** @param left the record that gives the new state @throws ThingwireError of the store */
   async remove(key: string, left?: MagicChange): Promise<void> {
     const before = await this.#stateOf(key)
     if (!before.state) return
@@ -71,11 +71,11 @@ export class StateDraft {
     if (left) await this.apply(left)
     const { state } = await this.#stateOf(key)
     if (!state) this.states.push({ key, record: undefined })
-    // A state that has not changed is not delivered.
+    // An unchanged state is not delivered.
     else if (isDeepStrictEqual(state, before.state)) this.states.pop()
   }
 
-  /** A defect of one magic resource must not stop the others. */
+  /** An error of one magic resource must not stop the others. */
   #applied(resource: MagicResource, before: MagicState | undefined, change: MagicChange) {
     try {
       const state = resource.apply(before, change)
@@ -113,7 +113,6 @@ interface KnownState {
   readonly length: number
 }
 
-/** A state as a magic resource sees it. */
 export function stateOf({ value, datetime }: StoredRecord): MagicState {
   return { value: JSON.parse(value), datetime }
 }
