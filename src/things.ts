@@ -45,7 +45,7 @@ import type { StoreDriver, StoreSize } from './store/contract.ts'
 import { defaultStoreTimeout, openStore } from './store/open-store.ts'
 
 export interface ThingsOptions {
-  /** Where everything is kept, not yet open: `createLevelStore({ location })`. */
+  /** A store that is not open yet, such as `createLevelStore({ location })`. */
   readonly store: StoreDriver
   /** The operator's credential, at least 32 characters. */
   readonly adminKey: string
@@ -55,25 +55,24 @@ export interface ThingsOptions {
   readonly storeTimeout?: number
   /** Default: those of contract §9. */
   readonly limits?: Partial<LimitOptions>
-  /** For how long records are kept (docs/use/operations.md). Default: for ever. */
+  /** How long records are kept (docs/use/operations.md). Default: for ever. */
   readonly retention?: readonly RetentionRule[]
   /** Magic resources beside `$geo` and `$settings` (docs/use/magic.md). */
   readonly magicResources?: readonly MagicResource[]
-  /** Called with what happens. Default: nobody. */
   readonly observer?: Observer
-  /** Called with what a magic resource or a listener of `on` threw; must not throw. Default: a warning of the process. */
+  /** Called with errors of a magic resource or a listener of `on`; must not throw. Default: a warning of the process. */
   readonly onDefect?: (error: unknown) => void
 }
 
-/** Options that need what the ready server alone has: a broker with our relay, and a data directory. */
+/** Options that need a broker with the relay and a data directory, which only the ready server has. */
 export interface ReadyServerOptions {
-  /** Filters of topics beside those of things that sessions and things can be given. Default: none. */
+  /** Filters of other topics that sessions and things can be given. Default: none. */
   readonly topics?: readonly string[]
-  /** Where records are handed on to (docs/use/forward.md). Default: nowhere. */
+  /** The central server for records (docs/use/forward.md). Default: none. */
   readonly forward?: ForwardOptions | undefined
 }
 
-/** Of the four threads that read the disk, one is left to commits. */
+/** Leaves one of the four threads for disk access to commits. */
 const costlyReadsAtOnce = 3
 
 /** The parts of the service, for its doors. */
@@ -82,21 +81,19 @@ export interface ThingsParts extends HttpThings, MqttThings {
   readonly refused: RefusedWrites
   readonly activationCodes: ActivationCodes
   readonly magic: RetainedState
-  /** What it has removed. */
   readonly retention: Pick<Retention, 'removed' | 'lastRun'>
   /** How long a write may wait for its commit, milliseconds. */
   readonly storeTimeout: number
-  /** What hands records on to a central server, if anything does. */
   readonly forward: Forwarder | undefined
-  /** Whether something was forwarded before, and is no more. */
+  /** Whether an earlier process has forwarded records, and this one does not. */
   readonly hasLeftForwarding: boolean
-  /** What the store takes now. @throws ThingwireError store_unavailable */
+  /** Present size of the store. @throws ThingwireError store_unavailable */
   storeSize(): Promise<StoreSize>
-  /** Finishes what was called, then closes the store. Idempotent. */
+  /** Finishes pending calls, then closes the store. Idempotent. */
   close(): Promise<void>
 }
 
-/** The service as its host has it. `thingwire/http`, `thingwire/mqtt` and `thingwire/page` are plugged onto it. */
+/** The service for a host, which passes it to `thingwire/http`, `thingwire/mqtt` and `thingwire/page`. */
 export interface Things extends HostThings {
   /** Creates, lists, renames and removes things, and gives them tokens. */
   readonly registry: ThingRegistry
@@ -104,13 +101,13 @@ export interface Things extends HostThings {
   readonly sessions: AccessSessionRegistry
   /** Codes by which a thing registers itself. */
   readonly activationCodes: ActivationCodes
-  /** A consistent copy of the store. @throws ThingwireError not_found if the store cannot give one */
+  /** A consistent copy of the store. @throws ThingwireError not_found if the store has no backups */
   backup(): AsyncIterable<Uint8Array>
-  /** What the store takes now. @throws ThingwireError store_unavailable */
+  /** Present size of the store. @throws ThingwireError store_unavailable */
   storeSize(): Promise<StoreSize>
-  /** Whether the store could take a write now, but for free disk. */
+  /** Whether the store takes writes now, apart from free disk space. */
   isReady(): boolean
-  /** Finishes what was called, then closes the store: the last thing that a host closes. What it calls then is `service_closed`. Idempotent. */
+  /** Finishes pending calls, then closes the store. A host closes it last; later calls get `service_closed`. Idempotent. */
   close(): Promise<void>
   /** Internal, for the doors: these change with any version. */
   readonly parts: ThingsParts
@@ -145,7 +142,7 @@ const givenLimits = Object.fromEntries(
 /**
  * Opens the store and wires core, magic resources and access onto it. Opens no sockets.
  *
- * @throws TypeError of an option that is missing, wrong or unknown
+ * @throws TypeError if an option is missing, wrong or unknown
  * @throws Error with a message for the operator if the store cannot be opened
  */
 export async function createThings(options: ThingsOptions): Promise<Things> {
@@ -194,9 +191,9 @@ function whileOpen<Calls extends object>(calls: Calls, assertOpen: () => void): 
 }
 
 /**
- * The parts alone, from options that were checked.
+ * Makes only the parts, from checked options.
  *
- * @param ready of the ready server alone
+ * @param ready only given by the ready server
  * @throws Error with a message for the operator if the store cannot be opened
  */
 export async function openThings(
@@ -210,7 +207,7 @@ export async function openThings(
   const { records, documents, refused, nodes, locks, clock } = store
   const isShared = store.capabilities.shared
   const live = new Live({ records, nodes, isShared, observer }, await records.catchUp())
-  // Before anything is written, and be it a state that the process before had no time for: their clients may miss it.
+  // Before anything is written, even a state that the previous process left unapplied: absent clients may miss it.
   const sessionLog = await SessionLog.open(documents)
   const streamLog = isShared
     ? new SharedStreamLog(live, nodes, await EventIds.begin(documents))
@@ -305,7 +302,7 @@ function warnOfDefect(error: unknown): void {
   process.emitWarning(error instanceof Error ? error : String(error))
 }
 
-/** Loaded where it is wanted alone: it brings an MQTT client. */
+/** Loaded on demand, since it brings an MQTT client. */
 async function openForwarder(...parts: Parameters<typeof Forwarder.open>): Promise<Forwarder> {
   const { Forwarder } = await import('./forward/forwarder.ts')
   return await Forwarder.open(...parts)

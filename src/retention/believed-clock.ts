@@ -1,17 +1,17 @@
 import { believedAfter, believedBehind, type ReceiptClock, released } from '../core/time/clock.ts'
 
-/** For how long the server runs before it believes a clock that is ahead; milliseconds. */
+/** How long the server runs before it believes a clock that is ahead; milliseconds. */
 const believedAheadAfter = 86_400_000
 
-/** `believed-clock`: what is known of the time, for the next start. All in milliseconds. */
+/** `believed-clock`: the believed time, for the next start. All in milliseconds. */
 export interface Belief {
   /** Since 1970. */
   readonly time: number
   /** Absent: the clock was not ahead. */
   readonly ahead?: {
-    /** The least that the clock has shown while it was ahead, carried on by the time that the server has run. */
+    /** The earliest time of the clock while it was ahead, plus the running time of the server since. */
     readonly least: number
-    /** For how long the server has run with a clock that is ahead. */
+    /** How long the server has run with a clock that is ahead. */
     readonly ran: number
   }
 }
@@ -19,8 +19,8 @@ export interface Belief {
 type Clock = Pick<ReceiptClock, 'now' | 'newest' | 'behind'>
 
 /**
- * The belief of a store that has none yet: the newest receipt time, and nothing that the clock has not reached. Where nothing
- * was received, nothing says which clock is right.
+ * The first belief of a store: the newest receipt time, at most the time of the clock. If nothing was received yet, the clock is
+ * believed.
  */
 export function firstBelief(clock: Clock): Belief {
   const newest = clock.newest()
@@ -28,18 +28,18 @@ export function firstBelief(clock: Clock): Belief {
 }
 
 /**
- * The time by which data are too old (contract §4.5). It goes on with the time that the server runs. A clock that is ahead of
- * it is believed after 24 h of running, in however many starts: a clock that is wrong by years for a start or an hour must not
- * cost the records. A clock that is behind it bounds it at once.
+ * The time by which data are too old (contract §4.5). It advances while the server runs. A clock that is ahead of it is believed
+ * after 24 h of running, over any number of starts, so that a clock that is wrong by years for an hour does not cost the records. A
+ * clock that is behind bounds it at once.
  */
 export class BelievedClock {
   readonly #clock: Clock
   readonly #monotonic: () => number
   #time: number
   #ahead: Belief['ahead']
-  /** For how long the clock was too far behind to be followed at once, milliseconds. */
+  /** How long the clock was more than `believedBehind` behind, milliseconds. */
   #behindFor = 0
-  /** Of the newest look, by the monotonic clock. */
+  /** Time of the last call of `now`, by the monotonic clock. */
   #at: number
 
   constructor(clock: Clock, { time, ahead }: Belief, monotonic: () => number = () => performance.now()) {
@@ -50,14 +50,14 @@ export class BelievedClock {
     this.#at = monotonic()
   }
 
-  /** To be kept for the next start. */
+  /** To be stored for the next start. */
   get belief(): Belief {
     const { least = 0, ran = 0 } = this.#ahead ?? {}
     const ahead = { least: Math.floor(least), ran: Math.floor(ran) }
     return { time: Math.floor(this.#time), ...(this.#ahead && { ahead }) }
   }
 
-  /** Milliseconds since 1970. To be called at least once an hour: what the clock shows in between is not seen. */
+  /** Milliseconds since 1970. Call it at least once an hour, since it checks the clock only then. */
   now(): number {
     const at = this.#monotonic()
     const passed = at - this.#at
@@ -80,7 +80,7 @@ export class BelievedClock {
     this.#ahead = undefined
   }
 
-  /** A board without a battery shows any time before its network is there: that says nothing against what was believed. */
+  /** A board without a battery has an arbitrary time until it has a network, which does not refute the belief. */
   #seeBehind(shown: number, passed: number): void {
     if (shown < released) return
     if (shown < this.#time - believedBehind) {
@@ -93,7 +93,7 @@ export class BelievedClock {
   }
 }
 
-/** What the clock of a store shows, also where receipt times are ahead of it and stand still. */
+/** The time of a store's clock, even while receipt times are ahead of it and stand still. */
 export function shownBy(clock: Pick<ReceiptClock, 'now' | 'behind'>): number {
   return clock.now() - clock.behind()
 }

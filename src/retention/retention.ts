@@ -7,24 +7,24 @@ import { ThingwireError } from '../errors.ts'
 import { type Belief, BelievedClock, firstBelief, shownBy } from './believed-clock.ts'
 import { ageOf, type RetentionRule } from './rules.ts'
 
-/** So often in the least age of a rule it is looked what is too old. */
+/** Runs within the shortest age of the rules. */
 const looksPerAge = 20
-/** Between two looks, milliseconds. */
+/** Bounds of the interval between two runs, milliseconds. */
 const leastInterval = 1_000
 const mostInterval = 3_600_000
-/** Of one interval, so that servers that were started together do not look together. */
+/** Share of the interval, so that servers that were started together do not run together. */
 const jitter = 0.1
-/** Where the store has failed, milliseconds. */
+/** Time before a failed store is tried again, milliseconds. */
 const retryAfter = 30_000
 const thingsAtOnce = 100
-/** How much longer than a piece took it rests, so that a store that is slow is left alone for longer. */
+/** The rest after a piece, as a multiple of its time, so that a slow store has more rest. */
 const restPerWork = 6
-/** Milliseconds. What is written faster than this removes it would fill the disk after all. */
+/** Bounds of that rest, milliseconds: with longer rests, fast writers would fill the disk. */
 const leastRest = 1
 const mostRest = 50
-/** The document of what is known of the time. */
+/** Name of the document of a `Belief`. */
 const beliefName = 'believed-clock'
-/** How often it is kept, milliseconds: the rest of a run is not counted. */
+/** Milliseconds. Running time since the last put does not count at the next start. */
 const usualKeepEvery = 600_000
 
 export interface RetentionParts {
@@ -32,27 +32,26 @@ export interface RetentionParts {
   readonly documents: Pick<DocumentStore, 'get' | 'put' | 'transact'>
   readonly nodes: Pick<Nodes, 'lead'>
   readonly clock: Pick<ReceiptClock, 'now' | 'newest' | 'behind'>
-  /** How often the believed time is kept, milliseconds. Default: every 10 minutes. */
+  /** Interval at which the believed time is stored, milliseconds. Default: 10 minutes. */
   readonly keepEvery?: number
-  /** None: everything is kept. */
+  /** None: records are kept for ever. */
   readonly rules: readonly RetentionRule[]
-  /** Called with what is no error of the store. */
+  /** Called with errors that are not the store's. */
   readonly onDefect: (error: unknown) => void
 }
 
 /**
- * Removes records that are older than their rule allows, in the background and on one node at a time: at the start and every
- * so often it asks what is too old, so that what was broken off goes on by itself. The newest record of a resource stays
- * however old it is; states and what is latest are not touched. The node that does so keeps the believed time for whatever else
- * ends by it, without rules too.
+ * Removes records that are older than their rule allows, in the background, on one node at a time. Each run begins anew, so an
+ * interrupted one needs no position. The newest record of a resource stays however old it is, so states and latest records do not
+ * change. The same node stores the believed time for everything that expires by it, even without rules.
  */
 export class Retention {
-  /** How many records this node has removed. */
+  /** Number of records that this node has removed. */
   removed = 0
-  /** When this node has last looked through everything, milliseconds since 1970. */
+  /** End of this node's last complete run, milliseconds since 1970. */
   lastRun: number | undefined
   readonly #parts: RetentionParts
-  /** Ends within a piece; what is left is too old the next time as well. */
+  /** Ends after the present piece; the next run removes the rest. */
   readonly close: () => Promise<void>
 
   private constructor(parts: RetentionParts) {
@@ -61,7 +60,7 @@ export class Retention {
   }
 
   /**
-   * To be called before anything is received: a store that has no belief yet takes its first one from what is there.
+   * Call it before anything is received: the first belief of a store comes from its newest receipt time.
    *
    * @throws ThingwireError of the store
    */
@@ -76,8 +75,7 @@ export class Retention {
   }
 
   /**
-   * The time by which data are too old (contract §4.5), milliseconds since 1970; on a node that does not keep it, as it was
-   * kept last.
+   * The time by which data are too old (contract §4.5), as it was last stored; milliseconds since 1970.
    *
    * @throws ThingwireError of the store
    */
@@ -105,7 +103,7 @@ export class Retention {
       await rest(keepEvery, stop)
       if (stop.aborted) return
       clock.now()
-      // What fails is kept the next time.
+      // After a failure the next put stores it.
       await documents.put({ [beliefName]: { ...clock.belief } }, 'essential', lock).catch(this.#note)
     }
   }

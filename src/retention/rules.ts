@@ -1,18 +1,18 @@
 import { milliseconds } from '../core/time/utc-buckets.ts'
 
-/** For how long the records of which resources are kept. */
+/** How long the records of some resources are kept. */
 export interface RetentionRule {
-  /** A key, in which `*` stands for any characters, also for none. */
+  /** A key, in which `*` stands for any characters, or none. */
   readonly pattern: string
   /** Milliseconds. */
   readonly age: number
 }
 
 const lengths: Readonly<Record<string, number>> = milliseconds
-/** `30d`; `debug.*=1d`. Keys are letters, digits, `.`, `-` and `_`, behind a `$` where they are magic (contract §1, §2). */
+/** `30d`; `debug.*=1d`; `$geo=7d` for a magic key (contract §1, §2). */
 const form = /^(?:(\$?[A-Za-z0-9._*-]{1,128})=)?([1-9]\d{0,6})([smhd])$/
 
-/** @returns the rule that a text such as `debug.*=1d` or `30d` spells; undefined: none */
+/** Parses a rule such as `debug.*=1d` or `30d`. @returns undefined: the text is no rule */
 export function parseRetentionRule(text: string): RetentionRule | undefined {
   const [, pattern = '*', count, unit = ''] = form.exec(text) ?? []
   const length = lengths[unit]
@@ -20,9 +20,9 @@ export function parseRetentionRule(text: string): RetentionRule | undefined {
 }
 
 /**
- * For how long the records of a key are kept, milliseconds; undefined: for ever. The most specific rule counts, in whatever
- * order the rules stand, so that a general one in front swallows no exception: the key itself before any pattern with `*`, then
- * the pattern with most other characters. Of two with as many the longer age counts: a doubt must not lose data.
+ * How long the records of a key are kept, milliseconds; undefined: for ever. The most specific rule counts, in any order of the
+ * rules: the key itself before a pattern with `*`, then the pattern with most other characters. Of two equally specific ones the
+ * longer age counts, so that a doubt loses no data.
  */
 export function ageOf(key: string, rules: readonly RetentionRule[]): number | undefined {
   return rules.filter(({ pattern }) => matches(pattern, key)).sort(bySaying)[0]?.age
@@ -36,7 +36,7 @@ function weightOf(pattern: string): number {
   return pattern.includes('*') ? pattern.replaceAll('*', '').length : Number.POSITIVE_INFINITY
 }
 
-/** Without a regular expression, which takes its time over many `*`. */
+/** Without a regular expression, which could be slow with many `*`. */
 function matches(pattern: string, key: string): boolean {
   const [start = '', ...parts] = pattern.split('*')
   const end = parts.pop()
