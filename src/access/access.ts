@@ -6,7 +6,6 @@ import type { Principal, SessionAccess } from './principal.ts'
 
 export type { Principal, SessionAccess, SessionPrincipal } from './principal.ts'
 
-/** A use of a thing by a request. */
 export type Action = 'write' | 'read' | 'delete' | 'read refused writes' | 'mint a session'
 
 /** Credentials that are invalid from now on. */
@@ -104,7 +103,6 @@ export interface TokenSummary {
   readonly used: boolean
 }
 
-/** The registered things and their tokens. */
 export interface ThingRegistry {
   /** @param options `name` at most 200 characters, `topics` at most 100 @throws ThingwireError invalid_body */
   create(options: {
@@ -159,7 +157,6 @@ export interface AccessSessionSummary {
   readonly createdAt: number
   /** Milliseconds since the epoch. */
   readonly expiresAt: number
-  /** Whether the operator minted it, not a thing. */
   readonly isOperators: boolean
 }
 

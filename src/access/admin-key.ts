@@ -15,7 +15,6 @@ export const adminKeyRule = text(
 )
 
 export interface AdminKeyOptions {
-  /** The key of the configuration, if it has one. */
   readonly configured?: string | undefined
   /** The key file if no key is configured. */
   readonly file: string

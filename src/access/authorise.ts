@@ -25,7 +25,6 @@ interface AuthoriseParts {
 }
 
 interface Authorisation extends Omit<Access, 'noteSeen' | 'onRevoke' | 'onTopics' | 'redactor'> {
-  /** Call it when a thing was removed. */
   forgetThing(thingId: string): void
   /** Call it when any thing may have been removed. */
   forgetThings(): void

@@ -2,7 +2,6 @@
 export interface ForwardReport {
   /** URL of the central server. */
   readonly target: string
-  /** Whether a connection is open now. */
   readonly isConnected: boolean
   /** Why no connection could be made. */
   readonly problem?: string

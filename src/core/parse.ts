@@ -7,7 +7,6 @@ import { forbiddenMember, forbiddenMemberOf } from './record/value.ts'
 
 /** Most records that one write may carry (contract §2). */
 export const maximumRecords = 10_000
-/** Most bad records that one refusal names. */
 const maximumNamedErrors = 20
 
 const example = '{"values":[{"key":"temperature","value":21.5}]}'

@@ -11,13 +11,11 @@ import type { AcceptedRecord, NewRecord, StoredRecord } from './record/record.ts
  * durability, idempotency, concurrency); `store/` implements them.
  */
 
-/** Answer to a write that was taken. */
 export interface WriteAnswer {
   /** The refused records of a `partial` write, in order. */
   readonly rejected?: readonly FieldError[]
 }
 
-/** A validated write. */
 export interface Append {
   readonly thingId: string
   /** In the order of the write. Empty if only states are put. */
@@ -91,15 +89,12 @@ export interface Commit {
 }
 
 export interface CommitOutline {
-  /** Number of records. */
   readonly records: number
-  /** Whether one of them has a magic key. */
   readonly hasMagic: boolean
   /** Approximate memory of the commit. */
   readonly bytes: number
 }
 
-/** Part of the commit log. */
 export interface LogQuery {
   /** Write number, exclusive. */
   readonly after: number
@@ -133,7 +128,6 @@ export interface Snapshot {
   close(): Promise<void>
 }
 
-/** Part of a resource's time line. */
 export interface TimeRange {
   /** Inclusive, milliseconds. */
   readonly from?: number
@@ -161,7 +155,6 @@ export interface Page {
 }
 
 export interface AggregateQuery extends TimeRange {
-  /** Order of the buckets. */
   readonly order: 'asc' | 'desc'
   /** Most buckets, at least 1; there can be fewer, see `Aggregates`. */
   readonly limit: number
@@ -177,7 +170,6 @@ export interface Aggregates {
 
 /** The result of one piece of `removeOld`. */
 export interface RemovedOld {
-  /** Number of removed records. */
   readonly count: number
   /** Begin of the next piece, opaque; absent: there is none. */
   readonly next?: string
@@ -255,7 +247,6 @@ export interface BackPressure {
 export interface WriteLimits {
   readonly rate: WriteRate
   readonly options: { readonly resourcesPerThing: number }
-  /** A limit was reached. */
   count(limit: 'too_many_waiting' | 'too_many_resources'): void
 }
 
@@ -360,7 +351,6 @@ export interface RefusedWrites {
   list(thingId: string, limit: number): Promise<readonly RefusedWrite[]>
 }
 
-/** A record whose key starts with `$`. */
 export interface MagicRecord {
   readonly key: string
   /** Parsed JSON; undefined if the record has no value. */

@@ -11,7 +11,6 @@ interface TargetCheck {
   readonly faults: readonly { readonly thingId: string; readonly why: string }[]
 }
 
-/** Most connections at a time. */
 const atOnce = 8
 
 /**

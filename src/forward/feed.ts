@@ -12,7 +12,6 @@ interface FeedParts {
   readonly thingId: string
   readonly link: Link
   readonly budget: ByteBudget
-  /** Aborted when forwarding stops. */
   readonly stop: AbortSignal
   /** The thing's token at the central server, from an activation if need be. @throws LinkDown, ThingHeld */
   readonly token: () => Promise<string>
@@ -51,7 +50,6 @@ export class Feed implements ConnectionUser {
   /** The newest of them, to be sent again. */
   #unanswered: Batch | undefined
   #connection: Connection | undefined
-  /** The token of the connection. */
   #token: string | undefined
   #wake = () => {}
   #isSending = false
@@ -86,7 +84,6 @@ export class Feed implements ConnectionUser {
     return this.#bytes
   }
 
-  /** The oldest commit in the feed. */
   get oldest(): Commit | undefined {
     return this.#waiting[this.#next]?.commit
   }
@@ -313,7 +310,6 @@ export class Feed implements ConnectionUser {
 export interface WaitingRecord {
   readonly commit: Commit
   readonly record: AcceptedRecord
-  /** Whether it is the last record of its commit. */
   readonly isLast: boolean
 }
 

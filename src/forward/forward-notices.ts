@@ -12,7 +12,6 @@ const logEvery = 60_000
 /** Least number of records that count as a backlog. */
 const backlog = 1_000
 
-/** Notices of forwarding for the operator. */
 export class ForwardNotices {
   readonly #log: ForwardLog
   /** Time of the last notice by kind, by the monotonic clock. */

@@ -20,7 +20,6 @@ export class Link {
   readonly #target: Target
   readonly #onChange: (problem?: string) => void
   readonly #connections = new Map<ConnectionUser, Connection>()
-  /** Connections that are being opened. */
   #opening = 0
   #attempts = 0
   #placesWanted = 0
@@ -82,12 +81,10 @@ export class Link {
     return this.#placesWanted > 0
   }
 
-  /** A write was acknowledged. */
   acked(): void {
     this.#failures = 0
   }
 
-  /** Closes the connection of a user, if it has one. */
   release(user: ConnectionUser): void {
     this.#connections.get(user)?.close()
     this.#connections.delete(user)

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Redactor } from '../core/refusals/redactor.ts'
 
-/** The central server. */
 export interface Target {
   /** Such as `mqtts://central:8883` or `wss://central/mqtt`. */
   readonly url: string

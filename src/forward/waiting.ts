@@ -126,7 +126,6 @@ export class Waiting {
     this.#fresh.add(commit)
   }
 
-  /** A commit is forwarded. */
   pass(commit: Commit): void {
     if (commit.writeNumber <= this.#cut) return
     if (commit.writeNumber > this.#start) this.#fresh.pass(commit)

@@ -67,7 +67,6 @@ export class LogKeeper {
     return false
   }
 
-  /** Counts a delivered commit. */
   count(commit: Commit): void {
     this.#handedOn = commit.writeNumber
     if (!commit.stored || !(this.#parts.isShared || this.isWanted(commit))) return

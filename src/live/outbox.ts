@@ -7,7 +7,6 @@ const maximumWaiting = 8 * 1024 * 1024
 
 interface OutboxParts<Item> {
   readonly sink: Writable
-  /** The socket under the sink, if there is one. */
   readonly socket: Socket | undefined
   /** The bytes of the item; undefined: it cannot be sent yet. Call `pump` when it can. */
   readonly encode: (item: Item) => Uint8Array | undefined
@@ -101,7 +100,6 @@ export class Outbox<Item> {
     this.watch()
   }
 
-  /** Watches the sink until it is empty. */
   watch(): void {
     if (!this.#isClosed) this.#watch.begin()
   }
@@ -232,7 +230,6 @@ export class Slot<Item> {
     for (const resolve of this.#taken.splice(0)) resolve(true)
   }
 
-  /** The outbox is closed. */
   abandon(): void {
     this.isOpen = false
     this.#isAbandoned = true

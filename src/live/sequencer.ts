@@ -55,7 +55,6 @@ export class Sequencer {
     return this.#writeNumber
   }
 
-  /** Bytes of undelivered commits. */
   get waiting(): number {
     return this.#waiting + this.#waitingElsewhere
   }

@@ -11,7 +11,6 @@ interface SinkWatchParts {
   readonly socket: Socket | undefined
   /** How long the sink may accept nothing, milliseconds. */
   readonly drainTimeout: number
-  /** The sink accepts nothing. */
   readonly onStuck: (why: string) => void
 }
 

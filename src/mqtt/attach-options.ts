@@ -44,7 +44,6 @@ export const attachRules = {
   onElsewhere: ifGiven(aFunction()),
 } as const satisfies Record<keyof AttachOptions, unknown>
 
-/** Options of the door. */
 export interface DoorOptions extends Required<AttachOptions> {
   /** Serves other topics; undefined: nobody does, or the host does. */
   readonly relay: Relay | undefined

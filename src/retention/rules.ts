@@ -1,6 +1,5 @@
 import { milliseconds } from '../core/time/utc-buckets.ts'
 
-/** How long the records of some resources are kept. */
 export interface RetentionRule {
   /** A key, in which `*` stands for any characters, or none. */
   readonly pattern: string

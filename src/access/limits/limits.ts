@@ -12,7 +12,6 @@ export interface LimitOptions {
   readonly resourcesPerThing: number
   /** Live streams over HTTP. */
   readonly streamsPerThing: number
-  /** Over MQTT. */
   readonly subscriptionsPerConnection: number
   readonly connectionsPerAddress: number
   readonly failedCredentialsPerMinute: number
@@ -89,7 +88,6 @@ export class Limits {
     return new ThingwireError('too_many_failed_credentials', text, { retryAfter })
   }
 
-  /** A limit was reached. */
   count(limit: Limit): void {
     this.#met.set(limit, (this.#met.get(limit) ?? 0) + 1)
   }
@@ -171,7 +169,6 @@ export class FailedCredentials {
     this.#now = now
   }
 
-  /** Number of remembered addresses. */
   get size(): number {
     return this.#failures.size
   }

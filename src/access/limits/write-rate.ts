@@ -31,7 +31,6 @@ const noteInterval = 1_000
 const firstSweep = 1_024
 
 interface WaitingWrite {
-  /** When the write may go on. */
   readonly due: number
   readonly bytes: number
   readonly resolve: () => void
@@ -70,7 +69,6 @@ export class ThingRates implements WriteRate {
     this.#recordCost = 1_000 / parts.recordsPerSecond
   }
 
-  /** Number of ledgers. */
   get size(): number {
     return this.#ledgers.size
   }
@@ -196,7 +194,6 @@ export class ThingRates implements WriteRate {
     return ledger
   }
 
-  /** Removes ledgers without debt. */
   #forgetIdle(now: number): void {
     for (const [thingId, { writesPaid, recordsPaid, waiting, refusedUntil, notedUntil }] of this.#ledgers) {
       const isIdle = Math.max(writesPaid, recordsPaid, refusedUntil, notedUntil) <= now

@@ -38,7 +38,6 @@ export class EndedElsewhere {
     void this.#endMissing(watched)
   }
 
-  /** Reports nothing more. */
   close(): void {
     this.#closing.abort()
   }

@@ -1,7 +1,6 @@
 import type { Revocation } from '../access.ts'
 import { principalName } from '../principal.ts'
 
-/** Revoked, removed or expired tokens, sessions and things. */
 export interface Ended {
   /** Hashes of the tokens of things and sessions. */
   readonly tokens?: readonly string[]

@@ -17,7 +17,6 @@ interface Session {
   readonly expiresAt: number
 }
 
-/** Ends sessions when their time is over. */
 export class SessionExpiry {
   readonly #documents: DocumentStore
   readonly #onEnd: (ended: Ended) => void

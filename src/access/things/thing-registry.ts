@@ -156,7 +156,6 @@ export function createRegistry({
 }
 
 interface OfNewThing {
-  /** The code with which the thing registers itself. */
   readonly activationCode?: string
   readonly topics?: readonly TopicGrant[]
 }

@@ -13,7 +13,6 @@ export function promiseOf<Result>(begin: (ticket: Ticket<Result>) => void): Prom
   return new Promise((resolve, reject) => begin({ resolve, reject }))
 }
 
-/** Settles the ticket as the promise does. */
 export function settle<Result>(ticket: Ticket<Result>, promise: Promise<Result>): undefined {
   promise.then(
     result => ticket.resolve(result),

@@ -1,4 +1,3 @@
-/** A place in a queue. */
 export class Turn {
   readonly #onDone: () => void
   #before: Turn | undefined

@@ -1,4 +1,3 @@
-/** Why a text is no JSON. */
 interface JsonMistake {
   /** Index in UTF-16 code units. */
   readonly position: number

@@ -10,7 +10,6 @@ export interface BucketSummary {
   readonly start: number
   /** Exclusive, milliseconds. */
   readonly end: number
-  /** Number of records. */
   readonly count: number
   /** Number of records with a number as value. */
   readonly numbers: number

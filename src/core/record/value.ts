@@ -31,7 +31,6 @@ export function forbiddenMemberOf(object: object): string | undefined {
   return undefined
 }
 
-/** The problem of a `field` with a forbidden member. */
 export function forbiddenMember(field: string, name: string): Problem {
   return { field, reason: 'forbidden_member', message: `${field} must not have a member named ${name}` }
 }

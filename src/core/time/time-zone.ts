@@ -12,7 +12,6 @@ interface OffsetSpan {
 }
 
 export interface TimeZone {
-  /** The period that contains a time. */
   spanAt(datetime: number): OffsetSpan
 }
 

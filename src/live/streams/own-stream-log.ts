@@ -18,7 +18,6 @@ export class StreamedThing implements Subscriber {
   readonly thingId: string
   /** The commit log has every streamed write after this number. */
   since: number
-  /** Number of open streams. */
   streams = 0
   /** Runs while there are no streams. */
   expiry: NodeJS.Timeout | undefined

@@ -20,7 +20,6 @@ export interface StreamLog {
 /** One stream; call `leave` once. */
 export interface Streamed {
   readonly thingId: string
-  /** The event id of a write. */
   eventId(writeNumber: number): string
   /**
    * The writes of the thing after an event and up to the number `until`, oldest first. They are kept until the generator has ended;

@@ -15,7 +15,6 @@ export function isAcknowledged(error: unknown): boolean {
   return error instanceof ThingwireError && catalogue[error.reason].mqtt === 'report'
 }
 
-/** A PUBLISH that waits for its ack. */
 class Entry implements Ticket<unknown> {
   readonly header: number | undefined
   readonly messageId: number

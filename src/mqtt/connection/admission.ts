@@ -21,7 +21,6 @@ const scopePattern = /^(thing\.[^:]*|session\.[^:]*|admin|anonymous\.[^:]*):/
 /** CONNACK return codes (MQTT-3.2.2-5, table 3.1): identifier rejected, unavailable, bad credentials, not authorized. */
 type ReturnCode = 2 | 3 | 4 | 5
 
-/** A CONNECT that is answered with a return code. */
 export class ConnectRefused extends Error {
   readonly returnCode: ReturnCode
 

@@ -33,7 +33,6 @@ export interface PacketHandler {
 /** Counts a refused request of a connection. @returns the error to answer, as `Limits.countFailure` */
 export type CountFailure = (connection: Connection, error: ThingwireError) => ThingwireError
 
-/** What all connections share. */
 export interface ConnectionParts {
   readonly things: Pick<MqttThings, 'access' | 'live' | 'clock' | 'observer'>
   readonly options: Pick<DoorOptions, 'drainTimeout' | 'onSilent' | 'onRefused'>
@@ -292,7 +291,6 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     return this.session?.unacked.uses(messageId) === true
   }
 
-  /** The client's spelling of a thing. */
   aliasOf(thingId: string): string {
     return this.aliases.get(thingId) ?? thingId
   }
@@ -322,7 +320,6 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     return this.isHosts || this.lockOf(thingId) !== undefined
   }
 
-  /** Whether the client has presented a valid credential. */
   get hasAuthenticated(): boolean {
     return this.principal !== undefined || this.locksOfThings !== undefined
   }

@@ -22,7 +22,6 @@ const largestShare = 64
 /** Bytes per read. Bytes that the decoder leaves go back to the socket, and are read again. */
 const readSize = 16 * 1024
 
-/** Shared by all connections. */
 export interface Reading {
   /** Largest length that a packet may announce, bytes. */
   readonly maxPacketSize: number

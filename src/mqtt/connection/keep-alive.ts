@@ -1,4 +1,3 @@
-/** State of a connection at a tick. */
 export interface Tick {
   /** Milliseconds, of a monotonic clock. */
   readonly now: number
@@ -35,13 +34,11 @@ export class KeepAlive {
     this.#heardAt = now
   }
 
-  /** A packet has arrived. */
   heard(now: number): void {
     this.#heardAt = now
     this.#arrival.restart()
   }
 
-  /** A PINGREQ was answered. */
   answered(now: number): void {
     this.#pings.answered(now)
   }

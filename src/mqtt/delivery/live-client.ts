@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { ReceiptClock } from '../../core/time/clock.ts'
-import { type Live, type LiveWrite, Outbox, type Slot, type Subscriber } from '../../live/index.ts'
+import { type LiveWrite, Outbox, type Slot, type Subscriber } from '../../live/index.ts'
+import type { DoorOptions } from '../attach-options.ts'
+import type { MqttThings } from '../mqtt-things.ts'
 import { encodePublish } from '../packets/encode.ts'
 import { type Subscription, wantedQoS } from '../sessions/interest.ts'
 import { findMissed } from '../sessions/missed.ts'
@@ -16,16 +17,12 @@ const joinedBytes = 16 * 1024
 /** Memory of a waiting message beside its payload, bytes. */
 const messageOverhead = 64
 
-interface LiveClientParts {
+interface LiveClientParts
+  extends Pick<MqttThings, 'live' | 'clock'>,
+    Pick<DoorOptions, 'maxPacketSize' | 'drainTimeout'> {
   readonly socket: Duplex
   /** The upgrade request of a WebSocket. */
   readonly request: IncomingMessage | undefined
-  readonly live: Live
-  readonly clock: ReceiptClock
-  /** Bytes. */
-  readonly maxPacketSize: number
-  /** Milliseconds. */
-  readonly drainTimeout: number
   readonly receiver: Receiver
 }
 

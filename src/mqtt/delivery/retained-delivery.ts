@@ -18,7 +18,6 @@ interface RetainedDeliveryParts {
   readonly gap: Slot<Outgoing>
   readonly subscriptions: readonly Subscription[]
   readonly interests: Interests
-  /** Whether the client may see a thing. */
   readonly maySee: (thingId: string) => Promise<boolean>
   readonly clock: ReceiptClock
   /** Bytes. */

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import type { ConnectPacket } from 'aedes'
 import { LockLost } from '../../core/locks.ts'
 import { ThingwireError } from '../../errors.ts'
+import type { DoorOptions } from '../attach-options.ts'
 import { type Admission, admit, ConnectRefused } from '../connection/admission.ts'
 import type { Connection, CountFailure } from '../connection/connection.ts'
 import type { MqttThings } from '../mqtt-things.ts'
-import type { Relay } from '../relay/relay.ts'
 import type { RelayedClient } from '../relay/relayed-client.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { WillContent } from '../wills/will-documents.ts'
@@ -17,20 +17,15 @@ import type { RejectedConnections } from './rejected-connections.ts'
 /** How long a CONNECT may wait for the store before CONNACK 3, milliseconds: less than the 5 s of contract §7.1. */
 const connectDeadline = 4_500
 
-interface ConnectDoorParts {
+interface ConnectDoorParts extends Pick<DoorOptions, 'ownsBroker' | 'relay' | 'onDefect'> {
   readonly things: Pick<MqttThings, 'access' | 'isReady' | 'observer'>
   readonly sessions: Sessions
   readonly wills: Wills
   readonly ownership: Ownership
   readonly rejections: RejectedConnections
-  readonly ownsBroker: boolean
-  /** Serves other topics; undefined: nobody does, or the host does. */
-  readonly relay: Relay | undefined
   readonly countFailure: CountFailure
   /** Whether to refuse new clients. */
   readonly isClosing: () => boolean
-  /** Called with errors that are not the store's. */
-  readonly onDefect: (error: unknown) => void
 }
 
 /** The broker's question whether to accept a client: exactly one of these is called. */

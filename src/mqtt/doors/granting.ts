@@ -7,7 +7,6 @@ import type { Subscription } from '../sessions/interest.ts'
 import { parseThingFilter, refOfThingTopic, selectionOf, type ThingFilter, withRef } from '../topics.ts'
 import { unlessRefused } from '../unless-refused.ts'
 
-/** A filter of a SUBSCRIBE that is granted. */
 export interface Granted {
   readonly subscription: Omit<Subscription, 'from'>
   /** undefined: the filter is for several things */

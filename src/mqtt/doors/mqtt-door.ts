@@ -203,7 +203,6 @@ export class MqttDoor {
     else (await handToBroker()).askHost()
   }
 
-  /** The broker has accepted a client of the host. */
   onReady(client: Client): void {
     const connection = this.#connections.get(client)
     if (!connection?.isHosts) return

@@ -1,16 +1,14 @@
-import type { Access } from '../../access/access.ts'
 import { isOperatorsWrite } from '../../access/principal.ts'
 import { promiseOf, settle, type Ticket } from '../../core/async/ticket.ts'
 import { Turns } from '../../core/async/turns.ts'
-import type { Ingest } from '../../core/ingest.ts'
-import type { Observer } from '../../core/observer.ts'
-import type { DocumentStore, WriteRate } from '../../core/ports.ts'
+import type { WriteRate } from '../../core/ports.ts'
 import { isRateExceeded } from '../../core/refusals/door-refusals.ts'
 import { mayWrite } from '../../core/topics/topic-grant.ts'
 import { ThingwireError } from '../../errors.ts'
 import { isAcknowledged } from '../connection/acks.ts'
 import type { Connection, CountFailure } from '../connection/connection.ts'
 import { type Arrival, inFlightDocuments, isResend } from '../connection/in-flight.ts'
+import type { MqttThings } from '../mqtt-things.ts'
 import { encodeAck } from '../packets/encode.ts'
 import { type Publish, types } from '../packets/packet.ts'
 import type { Relay } from '../relay/relay.ts'
@@ -23,14 +21,10 @@ import type { Ownership } from './ownership.ts'
 import { whyNotGranted } from './refused-topic.ts'
 import { thingOf } from './rejected-connections.ts'
 
-export interface PublishDoorParts {
-  readonly access: Access
-  readonly ingest: Ingest
-  readonly documents: DocumentStore
+export interface PublishDoorParts extends Pick<MqttThings, 'access' | 'ingest' | 'documents' | 'observer'> {
   /** Serves other topics; undefined: nobody does, or the host does. */
   readonly relay: Relay | undefined
   readonly rate: WriteRate
-  readonly observer: Observer | undefined
   readonly ownership: Ownership
   readonly countFailure: CountFailure
   /** Called when a client publishes where it may not, and there is no single thing whose list could report it. */
@@ -44,7 +38,6 @@ interface Address {
   readonly topic: string
   /** Undefined: the topic belongs to no thing. */
   readonly ref: string | undefined
-  /** Whether it is a write topic. */
   readonly isOfWrites: boolean
 }
 
@@ -292,11 +285,8 @@ function throwUnlessAcknowledged(error: unknown): void {
   if (!isAcknowledged(error)) throw error
 }
 
-interface RelayDoorParts {
-  readonly access: Pick<Access, 'noteSeen'>
+interface RelayDoorParts extends Pick<PublishDoorParts, 'access' | 'rate' | 'observer'> {
   readonly relay: Relay
-  readonly rate: WriteRate
-  readonly observer: Observer | undefined
 }
 
 /** The messages of one connection on other topics, published in the order of arrival. */

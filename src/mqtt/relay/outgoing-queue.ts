@@ -33,7 +33,6 @@ interface OutgoingQueueParts {
   readonly onFailed: (error: unknown) => void
 }
 
-/** A message that was sent. */
 interface Unacked {
   /** Name of its `OwedDocument`. */
   readonly name: string

@@ -3,13 +3,11 @@ import { Readable } from 'node:stream'
 import type { Aedes, AedesPublishPacket, Client, Subscription } from 'aedes'
 import { principalName } from '../../access/principal.ts'
 import { type Lock, LockLost, unlessLost } from '../../core/locks.ts'
-import type { Nodes } from '../../core/nodes.ts'
-import type { Observer } from '../../core/observer.ts'
 import { isOutage } from '../../core/outage.ts'
-import type { DocumentStore } from '../../core/ports.ts'
 import type { ReceiptClock } from '../../core/time/clock.ts'
 import { mayRead, type TopicGrant } from '../../core/topics/topic-grant.ts'
 import type { Live } from '../../live/index.ts'
+import type { MqttThings } from '../mqtt-things.ts'
 import {
   clientIdOf,
   clientIdOfQueued,
@@ -30,12 +28,9 @@ import type { RelayedConnection } from './relayed-connection.ts'
 import { patience, RetainedMessages } from './retained-messages.ts'
 import { TopicSubscriptions } from './topic-subscriptions.ts'
 
-interface RelayParts {
-  readonly documents: DocumentStore
-  readonly nodes: Nodes
+interface RelayParts extends Pick<MqttThings, 'documents' | 'nodes' | 'observer'> {
   readonly clock: Pick<ReceiptClock, 'now'>
   readonly live: Pick<Live, 'catchUp'>
-  readonly observer?: Observer | undefined
   /** Called with errors that are not the store's. */
   readonly onDefect: (error: unknown) => void
 }

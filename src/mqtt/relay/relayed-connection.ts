@@ -1,7 +1,6 @@
 import type { Client } from 'aedes'
 import type { TakenLock } from '../../core/locks.ts'
 
-/** The members of a connection that the relay uses. */
 export interface RelayedConnection {
   readonly client: Client
   readonly session:

@@ -28,7 +28,6 @@ interface Interest {
 
 type DeliveredQoS = 0 | 1
 
-/** The subscriptions of one client. */
 export class Interests {
   readonly #subscriptions = new Map<string, Subscription>()
   /** By thing id, or `+` for every thing, then by filter. */

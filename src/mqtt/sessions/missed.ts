@@ -7,7 +7,6 @@ import type { MessagePosition } from './unacked.ts'
 /** Most missed messages that a session gets, and most bytes of their payloads (contract §7.4). */
 export const maximumMissed = { messages: 1_000, bytes: 1024 * 1024 }
 
-/** A message that a session is owed. */
 interface OwedMessage {
   readonly write: LiveWrite
   readonly position: MessagePosition

@@ -1,7 +1,5 @@
-import { type Lock, type Locks, type TakenLock, unlessLost } from '../../core/locks.ts'
-import type { Nodes } from '../../core/nodes.ts'
-import type { DocumentPut, DocumentStore, PutPurpose } from '../../core/ports.ts'
-import type { Live } from '../../live/index.ts'
+import { type Lock, type TakenLock, unlessLost } from '../../core/locks.ts'
+import type { DocumentPut, PutPurpose } from '../../core/ports.ts'
 import type { MqttThings } from '../mqtt-things.ts'
 import { clientLock } from './client-lock.ts'
 import type { Subscription } from './interest.ts'
@@ -33,11 +31,7 @@ interface BegunSession {
   readonly inFlight: readonly InFlightWrite[]
 }
 
-interface SessionsParts {
-  readonly documents: DocumentStore
-  readonly nodes: Nodes
-  readonly locks: Locks
-  readonly live: Live
+interface SessionsParts extends Pick<MqttThings, 'documents' | 'nodes' | 'locks' | 'live'> {
   /** Covers the stored sessions. */
   readonly log: SessionLog
   readonly retries: StoreRetries

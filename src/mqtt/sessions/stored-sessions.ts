@@ -16,7 +16,6 @@ import {
 /** Persistent sessions of one principal at most (contract §9). */
 const mostOfPrincipal = 1_000
 
-/** A session of this node. */
 export interface Usage {
   readonly session: MqttSession
   readonly isInUse: boolean

@@ -10,7 +10,6 @@ export function isBehind(a: MessagePosition, b: MessagePosition): boolean {
   return a.writeNumber - b.writeNumber > 0 || (a.writeNumber === b.writeNumber && a.place > b.place)
 }
 
-/** A message that was sent. */
 export interface Sent {
   readonly messageId: number
   readonly position: MessagePosition

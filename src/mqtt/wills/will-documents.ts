@@ -25,7 +25,6 @@ export type WillContent = {
   | { readonly message: WillMessage; readonly thingId?: never }
 )
 
-/** A will on another topic. */
 type WillMessage = { readonly topic: string; readonly qos: QoS; readonly isRetained: boolean }
 
 /** Whether the will's node does not take care of it any more. @param alive the live nodes */

@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
-import type { Access } from '../../access/access.ts'
 import { retryUntil } from '../../core/async/retry-until.ts'
-import type { Ingest } from '../../core/ingest.ts'
 import { listDocuments } from '../../core/list-documents.ts'
-import { type Lock, LockLost, type Locks } from '../../core/locks.ts'
-import type { Nodes } from '../../core/nodes.ts'
-import type { DocumentPut, DocumentStore } from '../../core/ports.ts'
+import { type Lock, LockLost } from '../../core/locks.ts'
+import type { DocumentPut } from '../../core/ports.ts'
 import { mayWrite } from '../../core/topics/topic-grant.ts'
 import { ThingwireError } from '../../errors.ts'
+import type { MqttThings } from '../mqtt-things.ts'
 import type { Relay } from '../relay/relay.ts'
 import { clientLock } from '../sessions/client-lock.ts'
 import { OrphanedWills } from './orphaned-wills.ts'
@@ -18,12 +16,7 @@ import { isAbandoned, type KeptWillContent, type Will, willsOf } from './will-do
 const retryInterval = 1_000
 const changedAtOnce = 100
 
-interface WillsParts {
-  readonly documents: DocumentStore
-  readonly nodes: Nodes
-  readonly locks: Locks
-  readonly ingest: Ingest
-  readonly access: Access
+interface WillsParts extends Pick<MqttThings, 'documents' | 'nodes' | 'locks' | 'ingest' | 'access'> {
   /** Serves other topics; undefined: nobody does, or the host does. */
   readonly relay: Relay | undefined
   /** Whether this node has refused the CONNECT of a connection, which then has no will. @param lockOwner of its client's lock */
