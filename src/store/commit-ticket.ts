@@ -3,10 +3,10 @@ import type { CommitTicket } from './contract.ts'
 
 export { settle } from '../core/async/ticket.ts'
 
-/** How long something is waited for. */
+/** How long a caller waits for a commit. */
 export type Waiting = Pick<CommitTicket<never>, 'expired' | 'deadline'>
 
-/** What comes of a commit, as a promise, whose own ticket is waited for as long as `waiting`. */
+/** The result of a commit as a promise. `begin` gets a ticket that expires with `waiting`. */
 export function promised<Result>(
   waiting: Waiting,
   begin: (ticket: CommitTicket<Result>) => void,
@@ -24,8 +24,8 @@ export function promised<Result>(
 }
 
 /**
- * A ticket that is resolved behind another step. A failure is reported at once: what is handed in before it is heard, is to be
- * given up before it is committed, and promises in between would take too long.
+ * A ticket that resolves after a further step. It reports a failure at once, without promises in between: the calls that are
+ * handed in before the caller learns of the failure must be given up before they are committed.
  */
 export function behind<Result>(
   ticket: CommitTicket<Result>,

@@ -28,19 +28,19 @@ import type { ReceiptClock } from '../core/time/clock.ts'
  * process or the machine. A read never sees part of a write.
  *
  * **Receipt times.** The store gives each write its receipt time in the commit: the time of its clock, or the newest receipt time
- * where that is later. So they do not go back in the order of the write numbers, whichever process took the write and
- * whatever its own clock shows. A record without a datetime of its own has the receipt time as datetime, in the store, in the
- * log and for listeners. There is one exception: a clock that is more than 24 h behind is believed after 10 minutes without a step.
+ * if that is later. So receipt times never go back in the order of the write numbers, whichever process took the write and
+ * whatever its own clock shows. There is one exception: a clock that is more than 24 h behind is believed after 10 minutes
+ * without a step. A record without an explicit datetime gets the receipt time, in the store, in the log and for listeners.
  *
- * **Locks.** What is called in the name of a lock takes effect only if the lock is held at the commit: the lock was taken, and
- * neither taken again nor released since. Otherwise the call rejects with `LockLost`, and nothing of it is kept; that is no failure
+ * **Locks.** A call that names a lock takes effect only if the lock is held at the commit: the lock was taken, and neither
+ * taken again nor released since. Otherwise the call rejects with `LockLost`, and nothing of it is kept; that is no failure
  * of the store, and the calls behind it go on. `append`, `put`, `take` and `release` take effect in the order of the calls, so a
- * lock that is released covers every call before. If a call is late or the store fails it, the calls behind it in the name of the
+ * lock covers every call before its release. If a call times out or the store fails it, the calls behind it that name the
  * same lock are rejected too. In a store that is not `shared`, locks end with the process.
  *
  * **Resources.** If an append would give its thing more resources than its `maximumResources`, all of it is rejected with
- * `too_many_resources`. This is no failure of the store: the calls behind it go on. An append in flight counts
- * the resources that the appends before it have made. An append is never refused for this limit if it makes no new
+ * `too_many_resources`. This is no failure of the store: the calls behind it go on. Resources that earlier appends in flight
+ * make count too. An append is never refused for this limit if it makes no new
  * resource, repeats an id or keeps nothing. A resource whose records are all removed frees its place.
  *
  * **Durability.** When `append`, `put` or `transact` resolves, its content survives the loss of the process, and in a store
@@ -65,12 +65,12 @@ import type { ReceiptClock } from '../core/time/clock.ts'
  * and a state does not change them. States of a write with `store: false`, or of a write that repeats an id, change nothing.
  *
  * **Snapshots.** A snapshot is the store between two commits. It has everything that was appended before the call, and
- * nothing that was appended after it. Every commit up to its write number was delivered. `latest` gives each state, and the latest record (by datetime, write number and
- * place) of each ordinary resource that has records: each resource once, in any order. Every call of it gives the same
- * content. A page has 1..500 of them. It ends with the record with which its values reach `maximumPageText`. A store
- * that is `shared` may show nothing of a thing that was removed since. `latest` rejects with `store_unavailable` once
+ * nothing that was appended after it. Every commit up to its write number was delivered. `latest` gives each state, and the latest
+ * record (by datetime, write number and place) of each ordinary resource that has records: each resource once, in any order.
+ * Every call of `latest` gives the same content. A page has 1..500 resources. It ends with the record with which its values
+ * reach `maximumPageText`. A store that is `shared` may omit a thing that was removed since. `latest` rejects with `store_unavailable` once
  * the snapshot or the store is closed, or a failure of the store has broken the snapshot. `close` of a store closes its
- * snapshots and does not wait for their readers. `catchUp` waits for what a snapshot would show, and reads nothing.
+ * snapshots and does not wait for their readers. `catchUp` waits for the same commits as `snapshot`, and reads nothing.
  *
  * **Commit log.** `logWhen` decides about the new content that a commit keeps: records, states, and the new latest record
  * that a removal delivers. If it wants the commit, the log has it. Entries are in the order of the write numbers: once an entry
@@ -85,26 +85,26 @@ import type { ReceiptClock } from '../core/time/clock.ts'
  * was present when the first page was read is given once, unless it was removed. A page ends early, with a cursor, after
  * the record with which its values reach `maximumPageText`.
  *
- * **Aggregates.** `aggregate` gives what the records of the range, read at one moment, add up to: with late records, without what
- * was removed. `first` and `last` are those by datetime, write number and place, whatever the order of the answer is. Everything
- * that was stored before the call counts, and a write counts as a whole or not at all. What is appended after the call never
- * counts. In a store that is `shared` the moment may be later: what is appended before it may count, and what is removed before
- * the answer comes may count or not. A sum does not show in which order the numbers were added, nor how many they are: it is that
- * of the numbers to 15 significant digits, unless they all but cancel one another out. It is infinite only if the result
- * leaves the range of a double, not if that happens on the way. -0 counts as 0. An answer ends early, with `next`, after the
+ * **Aggregates.** `aggregate` summarises the records of the range as they are at the moment of the call: late records count,
+ * removed records do not. `first` and `last` are by datetime, write number and place, whatever the order of the answer is. Every
+ * write that was stored before the call counts, and a write counts as a whole or not at all. Later appends never
+ * count. In a store that is `shared` the moment may be later than the call: appends before that moment may count, and records
+ * that are removed before the answer comes may count or not. A sum has 15 correct significant digits, however many numbers are
+ * added and in whatever order, unless the numbers almost cancel each other out. It is infinite only if the result
+ * leaves the range of a double, not if an intermediate sum does. -0 counts as 0. An answer ends early, with `next`, after the
  * bucket with which its `first` and `last` reach `maximumPageText`. It has no `next` if there are no more records.
  *
- * **Removing.** `remove` takes the records that were stored before the call. It leaves records that are appended while it
- * runs. If it takes the newest record of an ordinary resource, the removal is a commit with a write number of its own. The
+ * **Removing.** `remove` removes the records that were stored before the call. It leaves records that are appended while it
+ * runs. If it removes the newest record of an ordinary resource, the removal is a commit with a write number of its own. The
  * store delivers and logs it like other commits, with the record that is the latest at that write number. The removal and its
- * log entry are kept together or not at all. `removeThing` delivers nothing, and also takes states and log entries. `removeOld`
+ * log entry are kept together or not at all. `removeThing` delivers nothing, and also removes states and log entries. `removeOld`
  * leaves the newest record of a resource, whatever runs beside it: it never empties a resource, and never changes its
  * latest record.
  *
- * **Space.** A store that is short of space rejects with `store_full` what would take some: first appends that keep records, and
- * puts whose purpose is `keep`; where there is next to none, every put but those that are `essential` (`PutPurpose`). A put that only
- * removes is never refused. Refused writes are then kept in memory alone. Reading and removing go on. A store that has its space
- * from others, as one that is `shared` does, may take the purpose for nothing.
+ * **Space.** A store that is short of space rejects calls that need some with `store_full`: first appends that keep records, and
+ * puts whose purpose is `keep`; when almost no space is left, every put but the `essential` ones (`PutPurpose`). A put that only
+ * removes is never refused. Refused writes are then kept in memory alone. Reading and removing go on. A store whose space
+ * others manage, such as a `shared` one, may ignore the purpose.
  *
  * **Concurrency.** Every method may be called at any time, without waiting for another. `close` waits for the calls before
  * it, but breaks off a backup, whose reader may be slow, and may break off `aggregate`, which is then rejected like the calls after
@@ -127,7 +127,6 @@ interface StoreParts {
   readonly records: RecordStore
   readonly documents: DocumentStore
   readonly refused: RefusedWrites
-  /** Of receipt times. */
   readonly clock: ReceiptClock
   /** Streams a consistent copy of the whole store; only for a store with the capability `backup`. */
   backup(): AsyncIterable<Uint8Array>
@@ -141,7 +140,7 @@ export interface StoreSize {
   readonly limit?: number
 }
 
-/** The abilities of a store. The conformance suite and the server go by them. */
+/** The abilities of a store, by which the conformance suite and the server decide. */
 export interface StoreCapabilities {
   /** Acknowledged content survives the loss of power, and a second `open` finds it. */
   readonly durable: boolean
@@ -177,7 +176,7 @@ export interface StoreDriver extends Omit<StoreParts, 'records' | 'documents'> {
 }
 
 /**
- * Of the calls of the store `openStore` adds those that others are enough for.
+ * The calls of `RecordStore`, less those that `openStore` derives from the others.
  *
  * `append` and `put` return undefined, not void: with void the compiler would accept an async function, whose promise
  * nobody awaits.
@@ -185,8 +184,7 @@ export interface StoreDriver extends Omit<StoreParts, 'records' | 'documents'> {
 export interface DriverRecords extends Omit<RecordStore, 'append' | 'submit' | 'aggregate'> {
   append(write: Append, ticket: CommitTicket<Receipt>): undefined
   /**
-   * @param closing aborted when the store closes: a driver that has long to read then rejects, with the reason of the signal,
-   * before the end
+   * @param closing aborted when the store closes: a driver that reads for long should then reject with the reason of the signal
    */
   aggregate(
     thingId: string,
@@ -200,11 +198,11 @@ export interface DriverDocuments extends Omit<DocumentStore, 'put' | 'getInOrder
   put(documents: DocumentPut, purpose: PutPurpose, ticket: CommitTicket<unknown>, lock?: Lock): undefined
 }
 
-/** Locks of a store that is `shared`: in the name of one that is lost, the driver itself refuses whatever takes a `Lock`. */
+/** Locks of a store that is `shared`. The driver itself refuses every call that names a lost lock. */
 export interface DriverLocks extends Pick<Locks, 'onLost'> {
   /**
-   * @param ticket resolved when everything in front of it was delivered; with undefined: another one has the lock
-   * @param from who may have it, besides nobody; absent: anybody
+   * @param ticket resolves when every earlier call was delivered; with undefined if another owner has the lock
+   * @param from the owner from whom the lock may be taken, if it is not free; absent: any owner
    */
   take(
     name: string,
@@ -216,11 +214,11 @@ export interface DriverLocks extends Pick<Locks, 'onLost'> {
 
 /**
  * The ticket of an append or a put. The driver resolves it after the commit, or rejects it with an error that the contract
- * of `Store` names, even if it has expired: before it commits what was handed in meanwhile, so that what is behind it in the name of
- * the same lock can be given up. `promised` makes a promise of a ticket, `settle` settles a ticket by a promise.
+ * of `Store` names, even if it has expired. It does so before it commits later calls, so that those that name the same lock
+ * can be given up. `promised` makes a promise of a ticket, `settle` settles a ticket by a promise.
  */
 export interface CommitTicket<Result> extends Ticket<Result> {
-  /** Nobody waits for the result any more: a driver drops the write if it has not begun it. */
+  /** Nobody waits for the result any more: a driver drops the write unless its commit has begun. */
   readonly expired: boolean
   /** Time of the monotonic clock (`performance.now()`, milliseconds) after which the ticket expires. */
   readonly deadline: number

@@ -1,23 +1,17 @@
 import type { CommitTicket } from './contract.ts'
 
-/** What waits to be committed with others, and who waits for it. */
-export interface PendingCommit<Result> {
-  readonly ticket: CommitTicket<Result>
-}
-
-/** How groups are made durable. */
 export interface Committer<Item, Result> {
   /**
-   * Makes a group durable; if it rejects, nothing of the group is kept for certain.
+   * Makes a group durable. If it rejects, no item of the group counts as kept.
    *
-   * @param begun called once nothing is left but to wait: what is handed in may be prepared from now on
-   * @returns one result per item, in order; one that is an Error rejects that item alone
+   * @param begun called when the commit has only to wait for the disk: the next group may be prepared from then on
+   * @returns one result per item, in order; an Error rejects that item alone
    */
   commit(items: readonly Item[], begun: () => void): Promise<readonly (Result | Error)[]>
   /**
-   * Begins with the next group while one is being committed: called with its items in order. Never throws.
+   * Prepares an item of the next group while a group is being committed; called with the items in order. Never throws.
    *
-   * @returns whether it can; if not, that item and those behind it are only prepared when they are committed
+   * @returns false if this item and those behind it must wait for their own commit
    */
   prepare?(item: Item): boolean
   /** Whether an item may be committed before one that was handed in earlier. Default: no. */
@@ -25,29 +19,29 @@ export interface Committer<Item, Result> {
 }
 
 /**
- * Group commit: whatever is handed in while one group is being committed forms the next group, so that many
- * callers share one fsync. Groups and tasks run strictly one after another, in the order in which they came, but for items that are
- * each heavier than a group: between two of them comes a group of lighter ones that may pass.
+ * Group commit: items that are handed in while one group is being committed form the next group, so that many
+ * callers share one fsync. Groups and tasks run one after another, in the order in which they came. There is one exception:
+ * between two items that are each heavier than a group, a group of lighter items may pass.
  */
-export class GroupCommit<Item extends PendingCommit<Result>, Result> {
+export class GroupCommit<Item extends { readonly ticket: CommitTicket<Result> }, Result> {
   readonly #committer: Committer<Item, Result>
   readonly #weigh: (item: Item) => number
   readonly #maximumWeight: number
   readonly #turn: () => Promise<void> | undefined
   readonly #onCommitted: (items: number, seconds: number) => void
   #queue: (Group<Item> | Task)[] = []
-  /** Run before the next of the queue. */
+  /** Tasks that run before the next entry of the queue. */
   readonly #between: Task[] = []
   #running = false
-  /** The newest that was taken out of the queue. */
+  /** The entry that was taken out of the queue last. */
   #newest: Group<Item> | Task | undefined
-  /** A group is being committed, or a task runs between two, and all of the next one so far is prepared. */
+  /** A group is being committed or a task runs between two groups, and every item of the next group so far is prepared. */
   #isPreparing = false
 
   /**
-   * @param weigh size of an item, in whatever unit `maximumWeight` has; a group of one may be heavier
-   * @param turn when the next group may be made: resolves then; undefined: now
-   * @param onCommitted called with each group that was committed: how many items it had, and how long that took
+   * @param weigh size of an item, in the unit of `maximumWeight`; a single item may be heavier than that
+   * @param turn resolves when the next group may be formed; undefined: now
+   * @param onCommitted called after each commit with the number of its items and how long it took
    */
   constructor(
     committer: Committer<Item, Result>,
@@ -63,7 +57,6 @@ export class GroupCommit<Item extends PendingCommit<Result>, Result> {
     this.#onCommitted = onCommitted
   }
 
-  /** Settles the ticket of the item. */
   push(item: Item): undefined {
     const weight = this.#weigh(item)
     const place = this.#placeOf(item, weight)
@@ -74,7 +67,7 @@ export class GroupCommit<Item extends PendingCommit<Result>, Result> {
     this.#start()
   }
 
-  /** How many of the queue stay in front of an item. */
+  /** How many entries of the queue stay in front of an item. */
   #placeOf(item: Item, weight: number): number {
     let place = this.#queue.length
     if (weight > this.#maximumWeight || !this.#queue.some(entry => this.#isHeavy(entry))) return place
@@ -90,7 +83,7 @@ export class GroupCommit<Item extends PendingCommit<Result>, Result> {
     return this.#committer.mayPass?.(item, before) ?? false
   }
 
-  /** One group at most comes between two heavy ones, or the second would never be committed. */
+  /** At most one group comes between two heavy items, or the second item might wait forever. */
   #hasRoomBefore(place: number, weight: number): boolean {
     const before = place === 0 ? this.#newest : this.#queue[place - 1]
     return this.#isHeavy(before) || (place > 0 && this.#takes(before, weight))
@@ -104,20 +97,20 @@ export class GroupCommit<Item extends PendingCommit<Result>, Result> {
     return entry instanceof Group && entry.weight + weight <= this.#maximumWeight
   }
 
-  /** Runs `task` when everything handed in before it is committed, and holds back what comes after it. */
+  /** Runs `task` when every earlier item is committed; later items wait for the task. */
   alone<T>(task: () => Promise<T>): Promise<T> {
-    return this.#chunkIn(this.#queue, task)
+    return this.#enqueue(this.#queue, task)
   }
 
   /**
-   * Runs `task` as soon as no group is being committed, before what waits. The next group may be prepared before: the task must
-   * change nothing that is prepared without a read.
+   * Runs `task` as soon as no group is being committed, before the queue. The next group may be prepared already, so the task
+   * must not change anything on which items rely that are prepared without a read.
    */
   between<T>(task: () => Promise<T>): Promise<T> {
-    return this.#chunkIn(this.#between, task)
+    return this.#enqueue(this.#between, task)
   }
 
-  #chunkIn<T>(tasks: { push(task: Task): unknown }, task: () => Promise<T>): Promise<T> {
+  #enqueue<T>(tasks: { push(task: Task): unknown }, task: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const run = async () => await task()
       tasks.push(() => run().then(resolve, reject))
@@ -132,7 +125,7 @@ export class GroupCommit<Item extends PendingCommit<Result>, Result> {
   }
 
   async #run(): Promise<void> {
-    // The first group too may take what arrives in this turn of the event loop.
+    // So that the first group, too, takes the items that arrive in this turn of the event loop.
     await Promise.resolve()
     while (this.#queue.length > 0 || this.#between.length > 0) {
       const turn = this.#turn()
@@ -147,7 +140,7 @@ export class GroupCommit<Item extends PendingCommit<Result>, Result> {
       if (first instanceof Group) await this.#settle(first.items)
       else if (first) await first()
     }
-    // In the same tick as the empty queue was seen: a tick later, what came in between would lie there unseen.
+    // In the same tick in which the queue was found empty: otherwise an item pushed in between would never be committed.
     this.#running = false
   }
 
@@ -158,7 +151,7 @@ export class GroupCommit<Item extends PendingCommit<Result>, Result> {
     this.#isPreparing = false
   }
 
-  /** Prepares what is there of the next group, as far as that goes. */
+  /** Prepares the items of the next group, up to the first that cannot be prepared. */
   #prepare(): void {
     const [next] = this.#queue
     if (!(next instanceof Group) || !this.#committer.prepare) return
@@ -179,7 +172,7 @@ export class GroupCommit<Item extends PendingCommit<Result>, Result> {
       this.#onCommitted(group.length, (performance.now() - begin) / 1_000)
     } catch (error) {
       for (const { ticket } of group) ticket.reject(error)
-      // What waits behind it was handed in without knowing: of one sender, it would be committed before what failed is sent again.
+      // Their senders did not know of the failure: a later write would be committed before the failed one is sent again.
       const left: Task[] = []
       for (const entry of this.#queue) {
         if (!(entry instanceof Group)) left.push(entry)
@@ -196,7 +189,7 @@ export class GroupCommit<Item extends PendingCommit<Result>, Result> {
         if (result instanceof Error) ticket.reject(result)
         else ticket.resolve(result as Result)
       } catch (defect) {
-        // A listener's error: the others are called all the same, and it does not go unseen.
+        // An error of a listener: the other tickets are settled all the same, and the error is not swallowed.
         queueMicrotask(() => {
           throw defect
         })
@@ -205,14 +198,12 @@ export class GroupCommit<Item extends PendingCommit<Result>, Result> {
   }
 }
 
-/** What runs alone. */
 type Task = () => Promise<void>
 
-/** What is committed together. */
 class Group<Item> {
   readonly items: Item[]
   weight: number
-  /** How many of the items, from the first on. */
+  /** How many of the first items are prepared. */
   prepared = 0
 
   constructor(first: Item, weight: number) {

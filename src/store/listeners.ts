@@ -1,6 +1,6 @@
 /** Listeners to one kind of event. */
 export class Listeners<Listener> extends Set<Listener> {
-  /** Adds one. Returns how to stop. */
+  /** @returns a function that removes the listener */
   readonly listen = (listener: Listener): (() => void) => {
     this.add(listener)
     return () => this.delete(listener)

@@ -26,10 +26,9 @@ export interface OpenStoreOptions {
 export const defaultStoreTimeout = 5_000
 
 /**
- * Opens a store and stands guard before it: whatever a driver would have to repeat (life cycle, time limit, copies
- * of a write in flight) is here.
+ * Opens a driver and adds what every driver would otherwise repeat: life cycle, time limit, and copies of a write in flight.
  *
- * @throws what the driver's `open` throws
+ * @throws the errors of the driver's `open`
  */
 export async function openStore(driver: StoreDriver, options: OpenStoreOptions = {}): Promise<Store> {
   await driver.open()
@@ -145,7 +144,7 @@ function limited(locks: DriverLocks, limit: TimeLimit): Locks {
   }
 }
 
-/** This process alone, which leads every task. */
+/** The nodes of a store that only this process has open: it leads every task. */
 export function soleNode(locks: SoleLocks): Nodes {
   const { node: self } = locks
   return {
@@ -173,17 +172,16 @@ export function soleNode(locks: SoleLocks): Nodes {
   }
 }
 
-/** The snapshots that are open: a reader may keep one for as long as it likes, and `close` waits for none. */
+/** The open snapshots of a store, whose `close` waits for none of them: a reader may keep one for any time. */
 class OpenSnapshots {
   readonly #store: LifeCycle
   readonly #open = new Set<Snapshot>()
 
-  /** @param store life of the store that they are of */
   constructor(store: LifeCycle) {
     this.#store = store
   }
 
-  /** Stands guard before a driver's snapshot: closed once, and read only while it and the store are open. */
+  /** Wraps a driver's snapshot: it is closed once, and read only while it and the store are open. */
   guard(snapshot: Snapshot): Snapshot {
     const life = new LifeCycle()
     const guarded: Snapshot = {
@@ -201,17 +199,16 @@ class OpenSnapshots {
     return guarded
   }
 
-  /** Closes all of them. */
   async close(): Promise<void> {
     await Promise.all([...this.#open].map(snapshot => snapshot.close()))
   }
 }
 
-/** Appends under way: a copy of one shares the fate of the first. */
+/** Appends in flight. A copy of one settles as the first does. */
 class PendingAppends {
   readonly #append: DriverRecords['append']
   readonly #limit: TimeLimit
-  /** Held until the driver has settled, which may be after the first caller's time limit. */
+  /** Each entry stays until the driver has settled, which may be after the first caller's time limit. */
   readonly #byWriteId = new Map<string, Promise<Receipt>>()
 
   constructor(append: DriverRecords['append'], limit: TimeLimit) {
@@ -219,7 +216,7 @@ class PendingAppends {
     this.#limit = limit
   }
 
-  /** What a write in flight with this id comes to; undefined if there is none. */
+  /** The receipt of the write in flight with this id; undefined if there is none. */
   inFlight(thingId: string, id: string): Promise<Receipt> | undefined {
     const first = this.#byWriteId.get(nameOf(thingId, id))
     return first && promiseOf(ticket => this.#limit.run(ticket, own => settle(own, first)))
@@ -228,7 +225,7 @@ class PendingAppends {
   submit(write: Append, ticket: Ticket<Receipt>): undefined {
     const { thingId, id, documents, lock } = write
     if (id === undefined) return this.#limit.run(ticket, own => this.#append(write, own), lock)
-    // The documents of a copy are its own: it goes on to the driver, where it stands behind the first.
+    // A copy with documents goes on to the driver, behind the first write: its documents still take effect.
     const copied = documents ? undefined : this.inFlight(thingId, id)
     if (copied) {
       return settle(
@@ -254,7 +251,7 @@ class PendingAppends {
           limited.resolve(receipt)
           copies?.resolve(receipt)
         },
-        // At once, or what is handed in behind it would not be given up with it; and whoever is notified may ask for this id.
+        // At once, so that later calls of the same lock are given up too, and a caller that is notified may use the id again.
         reject: error => {
           settled()
           limited.reject(error)
@@ -272,10 +269,7 @@ function nameOf(thingId: string, id: string): string {
   return `${thingId} ${id}`
 }
 
-/**
- * Locks of a store that one process has alone: in memory. Calls are committed in their order, so it is compared when something is
- * called.
- */
+/** Locks in memory, for a store that one process has alone. Since calls commit in order, locks are compared at the call. */
 export class SoleLocks implements Locks {
   readonly node: string
   readonly #committed: () => Promise<unknown>
@@ -285,8 +279,8 @@ export class SoleLocks implements Locks {
   #taken = 0
 
   /**
-   * @param node name of this process, that no other has
-   * @param committed resolves when what was called before is committed
+   * @param node unique name of this process
+   * @param committed resolves when every earlier call is committed
    */
   constructor(node: string, committed: () => Promise<unknown>) {
     this.node = node
@@ -304,7 +298,7 @@ export class SoleLocks implements Locks {
 
   async take(name: string): Promise<TakenLock> {
     const taken = this.begin(name)
-    // Who has released it, had nothing under way any more.
+    // An owner that has released the lock has no calls in flight.
     if (taken.before !== undefined) await this.#committed()
     return taken
   }
@@ -318,7 +312,7 @@ export class SoleLocks implements Locks {
     if (this.isHeld(lock)) this.#owners.delete(lock.name)
   }
 
-  /** Takes a lock at once: what the owner before has still under way may not be committed yet. */
+  /** Takes a lock at once: calls of the owner before may still be in flight. */
   begin(name: string): TakenLock {
     const before = this.#owners.get(name)
     const owner = `${this.node}:${++this.#taken}`

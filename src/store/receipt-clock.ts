@@ -7,20 +7,20 @@ import {
 } from '../core/time/clock.ts'
 import { Listeners } from './listeners.ts'
 
-/** How often the clock is looked at while nothing is written, milliseconds. */
-const lookInterval = 10_000
-/** By how much a clock that is being brought to the right time may differ from the monotonic one over all that time, milliseconds. */
+/** How often the clock is checked while nothing is written, milliseconds. */
+const checkInterval = 10_000
+/** By how much a clock that is slewed may drift from the monotonic clock and still count as without a step, milliseconds. */
 const tolerance = 2_000
 
-/** Since when the clock runs without a step. */
+/** A time in which the clock ran without a step. */
 interface Run {
-  /** Of the clock less the monotonic one. */
+  /** The clock minus the monotonic clock, milliseconds. */
   readonly offset: number
-  /** By the monotonic clock. */
+  /** Begin of the run by the monotonic clock. */
   readonly since: number
 }
 
-/** Receipt times of a store that one process has alone, by the clock of the machine. */
+/** Receipt times by the clock of the machine, for a store that one process has alone. */
 export class ReceiptClock implements Clock {
   steppedBack: ClockStep | undefined
   readonly #wall: () => number
@@ -28,7 +28,7 @@ export class ReceiptClock implements Clock {
   readonly #listeners = new Listeners<(step: ClockStep) => void>()
   readonly onSteppedBack = this.#listeners.listen
   #newest = released
-  /** While it is too far behind to be believed at once. */
+  /** Set while the clock is too far behind to be believed at once. */
   #run: Run | undefined
   #timer: NodeJS.Timeout | undefined
 
@@ -37,10 +37,10 @@ export class ReceiptClock implements Clock {
     this.#monotonic = monotonic
   }
 
-  /** @param newest receipt time that the store holds; 0: none */
+  /** @param newest newest receipt time in the store; 0: none */
   start(newest: number): void {
     this.#newest = Math.max(newest, released)
-    this.#timer = setInterval(() => this.look(), lookInterval).unref()
+    this.#timer = setInterval(() => this.look(), checkInterval).unref()
   }
 
   stop(): void {
@@ -67,7 +67,7 @@ export class ReceiptClock implements Clock {
     return Math.max(0, this.#newest - this.#wall())
   }
 
-  /** Believes a clock that is far behind, once it has run for long enough without a step. */
+  /** Believes a clock that is far behind if it has run without a step for `believedAfter`. */
   look(): void {
     const wall = this.#wall()
     if (wall < released || wall >= this.#newest - believedBehind) {

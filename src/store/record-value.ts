@@ -2,11 +2,11 @@ import type { Geo } from '../core/record/geo.ts'
 import type { Measured, StoredRecord } from '../core/record/record.ts'
 
 /**
- * What is stored of a record besides thing, key and datetime: a byte that says what follows, then latitude and longitude
+ * The stored form of a record, besides thing, key and datetime: a byte for the kind, then latitude and longitude
  * if there is a geo, then the value as JSON text. Degrees of at most seven decimals (a centimetre: what receivers
  * give) are whole numbers of ten-millionths of a degree, half as long as doubles.
  *
- * The two lowest bits of the first byte say how the geo is written; the others are free for what a store adds.
+ * The two lowest bits of the first byte are the kind, the form of the geo; a store may use the others.
  */
 
 const withoutGeo = 0
@@ -15,7 +15,7 @@ const geoAsIntegers = 2
 const kinds = 4
 const lengthOfHead = [1, 17, 9] as const
 
-/** Of a position that is kept as whole numbers. */
+/** Units per degree of a position that is stored as whole numbers. */
 export const perDegree = 1e7
 
 export function encodeRecord({ value, geo }: Measured): Buffer {
@@ -36,12 +36,12 @@ export function encodeRecord({ value, geo }: Measured): Buffer {
 
 const headWithoutGeo = '\0'
 
-/** As `encodeRecord`; a string stands for its bytes in UTF-8, and costs less to make. */
+/** The same as `encodeRecord`; a string stands for its bytes in UTF-8, and is cheaper to make. */
 export function recordValue(record: StoredRecord): Buffer | string {
   return record.geo ? encodeRecord(record) : headWithoutGeo + record.value
 }
 
-/** @param datetime milliseconds @param valueStart where the value begins, if it is not right behind the head */
+/** @param datetime milliseconds @param valueStart offset of the value, if it does not follow the head directly */
 export function decodeRecord(
   key: string,
   datetime: number,
@@ -61,7 +61,7 @@ export function decodeRecord(
   }
 }
 
-/** How many bytes stand before the value: the first one, and the geo. */
+/** Length of the kind and the geo in bytes. */
 export function headLength(bytes: Buffer): number {
   return lengthOfHead[(bytes[0] ?? 0) % kinds] ?? lengthOfHead[withoutGeo]
 }
@@ -71,7 +71,7 @@ function kindOf(geo: Geo | undefined): 0 | 1 | 2 {
   return isExact(geo.lat) && isExact(geo.long) ? geoAsIntegers : geoAsDoubles
 }
 
-/** Whether the degrees come back to the last bit from a whole number of ten-millionths. */
+/** Whether a whole number of ten-millionths gives the same double again. */
 export function isExact(degrees: number): boolean {
   return Math.round(degrees * perDegree) / perDegree === degrees
 }

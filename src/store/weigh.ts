@@ -1,9 +1,9 @@
 import type { Append } from './contract.ts'
 
-/** What a record, a state or a document takes beside its text, bytes. */
+/** Bytes of a record, a state or a document beside its text. */
 const overhead = 32
 
-/** About how many bytes a commit takes, with its documents as the store has them. */
+/** Approximate bytes of a commit. @param documents as the store encodes them */
 export function weigh(
   write: Append | undefined,
   documents: readonly (readonly [
@@ -13,9 +13,7 @@ export function weigh(
 ): number {
   let bytes = overhead
   for (const { value } of write?.records ?? []) bytes += value.length + overhead
-  if (write?.states) {
-    for (const { record } of write.states) bytes += (record?.value.length ?? 0) + overhead
-  }
+  for (const { record } of write?.states ?? []) bytes += (record?.value.length ?? 0) + overhead
   for (const [name, content] of documents) bytes += name.length + (content?.length ?? 0) + overhead
   return bytes
 }

@@ -1,6 +1,6 @@
 import { ThingwireError } from '../../errors.ts'
 
-/** Refuses what comes after `close`, and lets `close` wait for what came before. */
+/** Refuses calls after `close`, and lets `close` wait for the calls before it. */
 export class LifeCycle {
   #underWay = 0
   #onQuiet = () => {}
@@ -8,7 +8,7 @@ export class LifeCycle {
   readonly #ending = new AbortController()
   #closing: Promise<void> | undefined
 
-  /** Aborted by `close`, with the error of the calls after it: for what would keep it waiting for long. */
+  /** `close` aborts it, with the error of later calls, so that long calls can end early. */
   get ending(): AbortSignal {
     return this.#ending.signal
   }
@@ -22,7 +22,7 @@ export class LifeCycle {
     return await this.waitFor(call())
   }
 
-  /** Makes `close` wait for `promise`, whoever else does or does not. */
+  /** Makes `close` wait for `promise`. */
   async waitFor<T>(promise: Promise<T>): Promise<T> {
     this.enter()
     try {
@@ -32,7 +32,7 @@ export class LifeCycle {
     }
   }
 
-  /** Makes `close` wait for `leave`, which is to be called once. */
+  /** Makes `close` wait until `leave` is called. */
   enter(): void {
     this.#underWay++
   }
@@ -42,7 +42,7 @@ export class LifeCycle {
     if (this.#underWay === 0) this.#onQuiet()
   }
 
-  /** A stream may take as long as its reader does, so `close` breaks it off. */
+  /** `close` breaks the stream off, since its reader may take any time. */
   async *stream<T>(open: () => AsyncIterable<T>): AsyncIterable<T> {
     this.assertOpen()
     const iterator = open()[Symbol.asyncIterator]()
@@ -52,11 +52,11 @@ export class LifeCycle {
     } finally {
       this.#streams.delete(iterator)
     }
-    // Broken off is not ended: the reader must not take what it has for the whole.
+    // The reader of a stream that was broken off must not take what it got for all of it.
     this.assertOpen()
   }
 
-  /** Runs `last` when everything has settled; once, however often it is called. */
+  /** Runs `last` when every call has settled. Later calls of `close` return the same promise. */
   close(last: () => Promise<void>): Promise<void> {
     this.#closing ??= (async () => {
       this.#ending.abort(this.closedError())

@@ -5,12 +5,12 @@ import { ThingwireError } from '../../errors.ts'
 import type { CommitTicket } from '../contract.ts'
 import type { LifeCycle } from './life-cycle.ts'
 
-/** Of a ring of all that wait. */
+/** A node of a circular linked list. */
 class Link {
   #previous: Link = this
   next: Link = this
 
-  /** Puts it before another one. */
+  /** Inserts this node before `other`. */
   enter(other: Link): void {
     this.#previous = other.#previous
     this.next = other
@@ -21,7 +21,7 @@ class Link {
   leave(): void {
     this.#previous.next = this.next
     this.next.#previous = this.#previous
-    // Or, dead in the old generation, it would keep the next ones, and all that they hold, until that is collected.
+    // Otherwise a dead node in the old generation of the heap would keep the nodes after it alive until a major collection.
     this.#previous = this
     this.next = this
   }
@@ -30,7 +30,7 @@ class Link {
 class Waiter<Result> extends Link implements CommitTicket<Result> {
   expired = false
   readonly deadline: number
-  /** In whose name it is. */
+  /** Owner of the lock that the call names. */
   readonly owner: string | undefined
   readonly #life: Pick<LifeCycle, 'leave'>
   readonly #ticket: Ticket<Result>
@@ -71,8 +71,8 @@ class Waiter<Result> extends Link implements CommitTicket<Result> {
   }
 
   /**
-   * What was handed in behind it in the same name, without knowing, is not to be kept: whoever does it again does it in this order,
-   * and what is newer would come before what is older.
+   * Expires the later calls of the same owner, which did not know of this failure. The owner repeats all of them in this order:
+   * if a later call were kept, its data would be committed before the older data.
    */
   #expireBehind(): void {
     if (this.owner === undefined) return
@@ -88,13 +88,13 @@ class Waiter<Result> extends Link implements CommitTicket<Result> {
   }
 }
 
-/** Gives whatever waits for a commit its time limit. */
+/** The time limit of every call that waits for a commit. */
 export class TimeLimit {
   readonly #timeout: number
   readonly #life: Pick<LifeCycle, 'enter' | 'leave'>
   /**
-   * Behind it the first that waits, before it the last: in the order of their deadlines, since all have the same time limit.
-   * No `Set`: of a thousand that come and go it makes table after table, and each that has become old keeps what it held.
+   * The head of the circular list of waiters, in the order of their deadlines, since all have the same time limit.
+   * A `Set` would allocate one table after another as waiters come and go, and each table in the old generation keeps its entries alive.
    */
   readonly #waiting = new Link()
   readonly #sweep: NodeJS.Timeout
@@ -102,7 +102,7 @@ export class TimeLimit {
 
   /**
    * @param timeout milliseconds
-   * @param life that is not over before what was begun has settled, whether or not it was still waited for
+   * @param life waits for every call that was begun, also for expired ones
    */
   constructor(timeout: number, life: Pick<LifeCycle, 'enter' | 'leave'>) {
     this.#timeout = timeout
@@ -117,9 +117,9 @@ export class TimeLimit {
   }
 
   /**
-   * Settles `ticket` as the one that `begin` is given, with what that throws, or with store_timeout if it takes too long.
+   * Settles `ticket` as `begin` settles its own ticket, with what `begin` throws, or with store_timeout if it takes too long.
    *
-   * @param lock in whose name it is: what is begun behind it in the same name expires with it, and where the store fails it
+   * @param lock the lock that the call names: if the call expires or the store fails it, later calls of the same owner expire too
    */
   run<Result>(ticket: Ticket<Result>, begin: (ticket: CommitTicket<Result>) => void, lock?: Lock): undefined {
     const waiter = new Waiter(ticket, performance.now() + this.#timeout, lock, this.#life)
@@ -133,7 +133,7 @@ export class TimeLimit {
   }
 
   #expireOverdue(): void {
-    // As of the sweep before. After a pause of the process timers run first: what was committed is to be heard of in between.
+    // The time of the previous sweep: after a pause of the process, timers run before the results of commits are received.
     const overdueAt = this.#sweptAt
     this.#sweptAt = performance.now()
     for (;;) {

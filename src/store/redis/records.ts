@@ -1,8 +1,8 @@
 import type { Observer } from '../../core/observer.ts'
 import { behind } from '../commit-ticket.ts'
-import type { DriverRecords, Receipt, WriteAnswer } from '../contract.ts'
+import type { CommitTicket, DriverRecords, Receipt, WriteAnswer } from '../contract.ts'
 import { toTexts } from '../document-texts.ts'
-import { GroupCommit, type PendingCommit } from '../group-commit.ts'
+import { GroupCommit } from '../group-commit.ts'
 import { digestOf, rememberedFor, rememberedIds } from '../resend.ts'
 import { weigh } from '../weigh.ts'
 import { readLog, trimLog } from './commit-log.ts'
@@ -19,7 +19,7 @@ import { RedisSnapshot } from './snapshot.ts'
 /** Largest group that is committed as one, in bytes as `weigh` has them: bounds how long Redis does nothing else. */
 const maximumGroupBytes = 128 * 1024
 
-type QueuedCommit = RedisPendingCommit & PendingCommit<Committed>
+type QueuedCommit = RedisPendingCommit & { readonly ticket: CommitTicket<Committed> }
 
 /**
  * The records in Redis, as one node has them.
