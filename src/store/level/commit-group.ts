@@ -28,7 +28,7 @@ export interface GroupParts extends StagedRecordsParts {
   readonly log: LevelCommitLog
   /** Whether there is too little free disk to keep records. */
   readonly isFull: () => boolean
-  /** The thing has write ids that can be removed. */
+  /** Called when a thing has write ids that can be removed. */
   readonly trimWriteIds: (thingId: string) => void
 }
 
@@ -39,32 +39,32 @@ interface Outcome {
 
 const noStates: readonly Latest[] = []
 
-/** Most records of a write that is staged in one go, and while another group is written: a millisecond or two. */
+/** Most records of a write that is staged at once, also while another group is written: one or two milliseconds. */
 const mostAtOnce = 1_000
-/** How many of a longer one are staged before the clock is asked. */
+/** Records of a longer write that are staged between two checks of the clock. */
 const sliver = 64
 
-/** What comes of a put of documents alone. */
+/** Outcome of a put of documents alone. */
 const noWrite: Outcome = { receipt: { writeNumber: 0, answer: {} } }
 
 /**
- * One group on its way to the disk, as one LevelDB batch: first everything that must be read, for all of it at once, then the
- * decisions, in order, then the one write; or, of what needs nothing to be read, one decision at a time.
- * What it changes in memory is only kept once it is on the disk.
+ * One group on its way to the disk, as one LevelDB batch. Either the group reads everything that its writes need, then
+ * decides on them in order, then writes; or it decides on one write at a time, while none needs a read.
+ * Its changes in memory take effect only when it is on the disk.
  */
 export class CommitGroup {
-  /** What comes of each that was staged, if the write succeeds. */
+  /** Outcomes of the staged items if the write succeeds. */
   readonly outcomes: (Outcome | Error)[] = []
   readonly #parts: GroupParts
   readonly #batch: Batch
-  /** In which it is put together, where that takes long. */
+  /** Time slices in which a long group is staged. */
   readonly slices = new Slices()
-  /** The group behind it goes on from these. */
+  /** The next group continues from these. */
   readonly records: StagedRecords
-  /** The documents and states that are put anew, and the chunks that may be, as they were before. */
+  /** Present values of the documents and states that the group replaces, and of the chunks that it may replace. */
   readonly #before: [key: Buffer, bytes: Buffer | undefined][] = []
   readonly #knownWrites = new Map<string, KnownWrite | undefined>()
-  /** With its entry, each commit that the log will have. */
+  /** Each commit that goes into the log, with its entry. */
   readonly #logged: [commit: Commit, entry: Buffer][] = []
   #keepsAnything = false
   #writeNumber: number
@@ -80,7 +80,7 @@ export class CommitGroup {
     this.#newestReceipt = newestReceipt
   }
 
-  /** Gives the writes their receipt time, and reads what has to be known to stage them. */
+  /** Gives the writes their receipt times, and reads what `stage` needs. */
   async load(pending: readonly LevelPendingCommit[]): Promise<void> {
     for (const each of pending) this.#receive(each)
     const writes = pending.flatMap(({ write }) => write ?? [])
@@ -108,7 +108,7 @@ export class CommitGroup {
     this.#knownWrites.set(`${thingId} ${id}`, await this.#parts.writeIds.find(thingId, id, receivedAt))
   }
 
-  /** A crash is undone by LevelDB itself, a failed write by us, who have to know what is overwritten. */
+  /** LevelDB undoes a crash, but `Database` undoes a failed write, and needs the values that are overwritten. */
   async #loadBefore(pending: readonly LevelPendingCommit[]): Promise<void> {
     const keys: Buffer[] = []
     for (const { write, documents } of pending) {
@@ -123,7 +123,7 @@ export class CommitGroup {
   /**
    * Decides on one append or put, in commit order.
    *
-   * @returns undefined: it is done; of what takes long, resolves when it is, and nothing else is to be staged meanwhile
+   * @returns undefined when done; for a long write, a promise before whose end nothing else may be staged
    */
   stage(pending: LevelPendingCommit): Promise<void> | undefined {
     const write = this.#begin(pending)
@@ -135,7 +135,7 @@ export class CommitGroup {
     return undefined
   }
 
-  /** Stages what needs nothing to be read and does not take long. @returns whether it did */
+  /** Stages an item unless that needs a read or takes long. @returns whether it was staged */
   prepare(pending: LevelPendingCommit): boolean {
     this.#receive(pending)
     if (this.#needsTime(pending)) return false
@@ -152,7 +152,7 @@ export class CommitGroup {
     return store && !this.records.areNew(write)
   }
 
-  /** @returns the write, if its records are to be staged */
+  /** @returns the write if its records must be staged */
   #begin({ write, documents, ticket }: LevelPendingCommit): Append | undefined {
     const decided = ticket.expired ? new ThingwireError('store_timeout') : this.#decide(write)
     if (!(decided instanceof Error)) this.#stageDocuments(documents)
@@ -164,7 +164,7 @@ export class CommitGroup {
     return write
   }
 
-  /** What comes of it without a look at its records; undefined if they are to be staged. */
+  /** @returns the outcome if the records do not matter for it; undefined if they must be staged */
   #decide(write: Append | undefined): Outcome | Error | undefined {
     if (!write) return noWrite
     const { thingId, id, store } = write
@@ -175,7 +175,7 @@ export class CommitGroup {
     return undefined
   }
 
-  /** @param records those that are new */
+  /** @param records the new records of the write */
   #end(write: Append, receivedAt: number, records: readonly AcceptedRecord[]): void {
     const { thingId, id, store, broadcast, answer, states } = write
     this.records.endWrite()
@@ -217,14 +217,14 @@ export class CommitGroup {
     this.#end(write, receivedAt, added)
   }
 
-  /** The counters of the store when it is written. */
+  /** The counters of the store after the write. */
   get counters(): Counters {
     const { nextResource } = this.records
     return { writeNumber: this.#writeNumber, nextResource, newestReceipt: this.#newestReceipt }
   }
 
   /**
-   * Nothing is staged from now on.
+   * Writes the group. Nothing can be staged after this call.
    *
    * @throws ThingwireError store_unavailable: nothing of the group is kept; store_timeout: that is not certain yet
    */
@@ -233,7 +233,7 @@ export class CommitGroup {
     const { counters } = this
     this.records.end()
     if (this.#keepsAnything) {
-      // What `putParts` was not asked for before.
+      // The parts that `putParts` has not put yet.
       for (const _ of this.records.putParts());
       head.put(this.#batch, counters)
       const added = { [Symbol.iterator]: () => this.records.addedKeys(this.#commits()) }
@@ -252,18 +252,18 @@ export class CommitGroup {
     }
   }
 
-  /** In place of writing it. */
+  /** Called instead of `write`. */
   drop(): void {
     this.#batch.close().catch(() => {})
   }
 }
 
-/** Whether it is too long to be staged in one turn of the event loop. */
+/** Whether a write is too long to be staged in one turn of the event loop. */
 export function isLong({ write }: LevelPendingCommit): boolean {
   return write?.store === true && write.records.length > mostAtOnce
 }
 
-/** A commit without puts is allowed on a disk that is nearly full: a removal may free room. */
+/** Whether a write needs disk space. Documents alone do not count here: a put that removes some may free space. */
 function takesRoom({ store, id, records, states = noStates }: Append): boolean {
   if (id !== undefined) return true
   return store && (records.length > 0 || states.some(({ record }) => record !== undefined))

@@ -9,13 +9,13 @@ interface LevelCommitterParts extends GroupParts {
 }
 
 /**
- * Commits groups, one after another, and puts the next one together while LevelDB's thread writes one, which takes
- * about twice as long. Only as far as nothing has to be read, since what is being written cannot be read yet, and nothing is long.
+ * Commits groups one after another. While LevelDB's thread writes a group, which takes about twice as long as staging one, the
+ * next group is staged up to the first item that is long or needs a read: the group that is being written cannot be read yet.
  */
 export class LevelCommitter {
   readonly #parts: LevelCommitterParts
   #writing: CommitGroup | undefined
-  /** What is put together behind it, and the first that it has. */
+  /** The group that is staged behind it, and its first item. */
   #next: CommitGroup | undefined
   #firstOfNext: LevelPendingCommit | undefined
 
@@ -23,7 +23,7 @@ export class LevelCommitter {
     this.#parts = parts
   }
 
-  /** As `Committer.prepare` of ../group-commit.ts. */
+  /** Implements `Committer.prepare` of ../group-commit.ts. */
   prepare(item: LevelPendingCommit): boolean {
     try {
       if (!this.#next) {
@@ -32,24 +32,23 @@ export class LevelCommitter {
       }
       return this.#next.prepare(item)
     } catch {
-      // It throws again, to someone who waits, when it is committed.
+      // `commit` stages the item again, throws again, and rejects its ticket.
       this.#dropNext()
       return false
     }
   }
 
   /**
-   * As `Committer.commit` of ../group-commit.ts.
+   * Implements `Committer.commit` of ../group-commit.ts.
    *
-   * @returns the receipt of each, or an error for one that was no longer waited for, has no room on the disk, or makes too
-   * many resources
+   * @returns a receipt for each item, or an error if its ticket has expired, the disk is full, or it makes too many resources
    * @throws ThingwireError store_unavailable: nothing of the group is kept; store_timeout: that is not certain yet
    */
   async commit(pending: readonly LevelPendingCommit[], begun: () => void): Promise<(Receipt | Error)[]> {
     const group = this.#takeNext(pending) ?? (await this.#load(pending))
     const written = group.write(this.#parts.sync)
     this.#writing = group
-    // Only then does LevelDB have it.
+    // In a microtask, since LevelDB has the batch only then.
     queueMicrotask(begun)
     try {
       await written
@@ -66,10 +65,10 @@ export class LevelCommitter {
     })
   }
 
-  /** What was put together, if that is all of these, and all of them are still waited for. */
+  /** The group that is staged already, if it has exactly these items and none has expired. */
   #takeNext(pending: readonly LevelPendingCommit[]): CommitGroup | undefined {
     const next = this.#next
-    // What was put together may have been rejected since, with the group in front.
+    // The failure of the group in front may have rejected the staged items.
     const isOfThese = this.#firstOfNext === pending[0] && next?.outcomes.length === pending.length
     if (next && isOfThese && !pending.some(({ ticket }) => ticket.expired)) {
       this.#next = undefined
@@ -85,7 +84,7 @@ export class LevelCommitter {
   }
 
   async #load(pending: readonly LevelPendingCommit[]): Promise<CommitGroup> {
-    // In the turn of the event loop in which a long write was parsed there is no time left for it.
+    // Parsing a long write has already used up this turn of the event loop.
     if (pending.some(isLong)) await nextTurn()
     const group = new CommitGroup(this.#parts)
     try {

@@ -6,7 +6,7 @@ import type { Head } from './database/head.ts'
 import { firstEntries, firstKeys } from './database/scan.ts'
 import { behind, documentKey, documentKeys, type KeyRange, nameInDocumentKey } from './keys.ts'
 
-/** Documents as the database has them; null removes. */
+/** Documents as entries of the database; null removes. */
 export type EncodedDocuments = readonly (readonly [key: Buffer, bytes: Buffer | null])[]
 
 export interface DocumentCommits {
@@ -61,7 +61,7 @@ export function createDocuments(
             if (bytes === null) batch.del(key)
             else batch.put(key, bytes)
           }
-          // They may name the number of a write that kept nothing: it is not to be given again.
+          // The documents may name the number of a write that kept nothing, which must not be given again.
           head.put(batch, head.counters)
           await database.write(batch, { sync: true })
           return result

@@ -3,24 +3,24 @@
  * order in which they are read: numbers are big-endian, names end with a NUL that no name can hold.
  */
 
-/** The letter that each kind of key begins with; what stands behind it → the value. */
+/** The letter with which each kind of key begins. Comments: rest of the key → value. */
 export const prefix = {
   meta: 'm',
   /** Thing NUL key → resource number. */
   resource: 'k',
   /** Thing NUL key → nothing: a resource that was written once and then emptied. */
   emptied: 'x',
-  /** Key NUL thing → resource number; nothing for a magic resource that has a state. Finds the things that have the resource. */
+  /** Key NUL thing → resource number; nothing for a magic resource with a state. Finds the things that have a resource. */
   resourceByKey: 'b',
   /** Thing NUL key → state of a magic resource. */
   state: 's',
   /** Resource (4) datetime (6) write number (6) place (2) → chunk of records that begins with that one. */
   record: 'r',
-  /** Resource (4) → position (14): how far it is packed; see compaction/watermark.ts. */
+  /** Resource (4) → position (14) of the watermark; see compaction/watermark.ts. */
   packed: 'p',
   /** Resource (4) begin of a day of UTC (6) → rollups of its quarter hours; see rollups/day-rollup.ts. */
   rollup: 'q',
-  /** Resource (4) datetime (6) digest of the measurement (16) → write number; see resend-check.ts. */
+  /** Resource (4) datetime (6) digest of the measurement (16) → write number; see chunks/resend-check.ts. */
   duplicate: 'd',
   /** Write number (6) → entry of the commit log. */
   log: 'l',
@@ -38,7 +38,7 @@ const recordPrefix = prefix.record.charCodeAt(0)
 const rollupPrefix = prefix.rollup.charCodeAt(0)
 const duplicatePrefix = prefix.duplicate.charCodeAt(0)
 export const recordKeyLength = 19
-/** In a record key, behind its resource. */
+/** Offset of the position in a record key. */
 const positionStart = 5
 export const packedKeyLength = 5
 const timeKeyLength = 11
@@ -67,7 +67,7 @@ export const identityKey = Buffer.from(`${prefix.meta}:identity`)
 export const headKey = Buffer.from(`${prefix.meta}:head`)
 export const batchKey = Buffer.from(`${prefix.meta}:batch`)
 
-/** Every key of a kind, or those in which this name stands first. */
+/** Every key of a kind, or those whose first name is `name`. */
 export function keysOf(kind: string, name?: string): KeyRange {
   return startingWith(Buffer.from(name === undefined ? kind : `${kind}${name}\0`))
 }
@@ -76,36 +76,36 @@ export function resourceKey(thingId: string, key: string): Buffer {
   return Buffer.from(`${prefix.resource}${thingId}\0${key}`)
 }
 
-/** The number of a resource as it is stored. */
+/** The stored form of a resource number: 4 bytes. */
 export function numberBytes(resource: number): Buffer {
   const bytes = Buffer.allocUnsafe(4)
   bytes.writeUInt32BE(resource)
   return bytes
 }
 
-/** A counter of the store as it is stored: 6 bytes. */
+/** The stored form of a counter: 6 bytes. */
 export function counterBytes(counter: number): Buffer {
   const bytes = Buffer.allocUnsafe(6)
   bytes.writeUIntBE(counter, 0, 6)
   return bytes
 }
 
-/** `resourceKey`s of the thing's ordinary resources: no name of one begins with a character before `-`. */
+/** The resource keys of the thing's ordinary resources, no name of which begins with a character before `-`. */
 export function ordinaryResourceKeys(thingId: string): KeyRange {
   return { ...keysOf(prefix.resource, thingId), gte: resourceKey(thingId, '-') }
 }
 
-/** The thing in a key that is `<letter>` thing NUL and something else. */
+/** The thing in a key of the form `<letter>` thing NUL rest. */
 export function thingInKey(bytes: Buffer): string {
   return bytes.toString('utf8', 1, bytes.indexOf(0))
 }
 
-/** Thing and key in a key that is `<letter>` thing NUL key. */
+/** Thing and key in a key of the form `<letter>` thing NUL key. */
 export function namesInThingKey(bytes: Buffer): { thingId: string; key: string } {
   return { thingId: thingInKey(bytes), key: secondName(bytes) }
 }
 
-/** What stands behind the NUL of a key with two names. */
+/** The second name of a key with two names. */
 export function secondName(bytes: Buffer): string {
   return bytes.toString('utf8', bytes.indexOf(0) + 1)
 }
@@ -154,12 +154,12 @@ export function isWithin(key: Buffer, { gte, lt }: KeyRange): boolean {
   return Buffer.compare(key, gte) >= 0 && Buffer.compare(key, lt) < 0
 }
 
-/** The first key behind this one. */
+/** The next possible key. */
 export function behind(key: Buffer): Buffer {
   return Buffer.concat([key, Buffer.of(0)])
 }
 
-/** Behind every record key of the resource. */
+/** A key behind every record of the resource. */
 export function lastRecordKey(resource: number): Buffer {
   return recordKey(resource, largest48Bits, largest48Bits, largest16Bits)
 }
@@ -181,23 +181,23 @@ export function positionInRecordKey(key: Buffer): Position {
   }
 }
 
-/** Where a record stands in its resource, as text without a meaning to others. */
+/** The position in a record key as opaque text. */
 export function positionText(key: Buffer): string {
   return key.toString('base64url', positionStart)
 }
 
-/** The record key at that position. @returns undefined if the text is none of `positionText` */
+/** The record key at a position. @returns undefined if the text is not one of `positionText` */
 export function keyAtPosition(resource: number, text: string): Buffer | undefined {
   const position = Buffer.from(text, 'base64url')
   return position.toString('base64url') === text ? keyOfPosition(resource, position) : undefined
 }
 
-/** The same as bytes. */
+/** The position in a record key. */
 export function positionBytes(key: Buffer): Buffer {
   return key.subarray(positionStart)
 }
 
-/** The record key at that position. @returns undefined if the bytes are none of `positionBytes` */
+/** The record key at a position. @returns undefined if the length of the bytes is wrong */
 export function keyOfPosition(resource: number, position: Buffer): Buffer | undefined {
   if (position.length !== recordKeyLength - positionStart) return undefined
   return Buffer.concat([recordKey(resource, 0, 0, 0).subarray(0, positionStart), position])
@@ -215,7 +215,7 @@ export function recordKeys(resource: number, from?: number, to?: number): KeyRan
   return timeRange(recordPrefix, resource, from, to)
 }
 
-/** @param day its begin, milliseconds */
+/** @param day begin of the day, milliseconds */
 export function rollupKey(resource: number, day: number): Buffer {
   return timeKey(rollupPrefix, resource, day)
 }
@@ -225,7 +225,7 @@ export function rollupKeys(resource: number, from?: number, to?: number): KeyRan
   return timeRange(rollupPrefix, resource, from, to)
 }
 
-/** @returns undefined if it has not the length of one */
+/** @returns undefined if the length is wrong */
 export function rollupParts(key: Buffer): { resource: number; day: number } | undefined {
   if (key.length !== timeKeyLength) return undefined
   return { resource: key.readUInt32BE(1), day: key.readUIntBE(5, 6) }
@@ -239,7 +239,7 @@ export function duplicateKeys(resource: number, from?: number, to?: number): Key
   return timeRange(duplicatePrefix, resource, from, to)
 }
 
-/** @returns undefined if it has not the length of one */
+/** @returns undefined if the length is wrong */
 export function duplicateParts(key: Buffer): { resource: number; datetime: number } | undefined {
   if (key.length !== duplicateKeyLength) return undefined
   return { resource: key.readUInt32BE(1), datetime: key.readUIntBE(5, 6) }
@@ -249,7 +249,7 @@ export function writeIdKey(thingId: string, digest: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${prefix.writeId}${thingId}\0`), digest])
 }
 
-/** A key of a kind in which an ordinal stands behind the thing. */
+/** A key of the form `<letter>` thing NUL ordinal. */
 export function ordinalKey(kind: string, thingId: string, ordinal: number): Buffer {
   const name = `${kind}${thingId}\0`
   const key = Buffer.allocUnsafe(name.length + 6)
@@ -289,7 +289,7 @@ function timeRange(kind: number, resource: number, from = 0, to = largest48Bits)
 
 function startingWith(start: Buffer): KeyRange {
   const end = Buffer.from(start)
-  // No start ends with the byte 255: they are names, letters and NUL.
+  // No start ends with the byte 255: starts end with a letter, a name or NUL.
   end[end.length - 1] = (end.at(-1) ?? 0) + 1
   return { gte: start, lt: end }
 }

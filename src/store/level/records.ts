@@ -27,8 +27,8 @@ import { decodeState } from './states.ts'
 import { WriteIds } from './write-ids.ts'
 
 /**
- * Largest group that is committed as one, in bytes as `weigh` has them: bounds what one fsync waits for, and how long the
- * event loop is held by putting it together, 1.3 us for each of some 6,000 short values. Larger groups are no faster.
+ * Largest group in bytes, as `weigh` counts them. It bounds the wait for one fsync, and how long staging blocks the event
+ * loop: 1.3 us for each of some 6,000 short values. Larger groups are no faster.
  */
 const maximumGroupBytes = 256 * 1024
 
@@ -59,7 +59,7 @@ export function createRecords(
     sync,
     isFull: () => space.isShort,
     trimWriteIds: thingId => {
-      // Left behind by a failure, they are found again at the next trim.
+      // The next trim also removes the ids that a failed one leaves.
       commits.alone(() => writeIds.trim(thingId)).catch(() => {})
     },
   })
@@ -113,7 +113,7 @@ export function createRecords(
         await removals.remove(thingId, key, {}, { isDelivered: false })
       }
       const { writeNumber } = head.counters
-      // Most of the log is read before writes are held up for what is left to do.
+      // Most of the log is read before this call holds up writes.
       await database.use(() => log.removeThing(thingId, 0))
       await commits.alone(() => database.use(() => removeRest(thingId, writeNumber)))
     },
@@ -145,8 +145,8 @@ export function createRecords(
 }
 
 /**
- * The writes of one connection, and of one thing, stay in order (contract 4.3). What has documents passes nothing: they may replace
- * those of an earlier one.
+ * The writes of one connection, and of one thing, stay in order (contract 4.3). A write with documents passes nothing: they may
+ * replace those of an earlier write.
  */
 function mayPass({ write, documents }: LevelPendingCommit, { write: before }: LevelPendingCommit): boolean {
   if (!write?.sender || documents.length > 0) return false

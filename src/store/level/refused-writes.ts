@@ -4,16 +4,16 @@ import type { Database } from './database/database.ts'
 import { firstEntries, lastEntry } from './database/scan.ts'
 import { keysOf, ordinalInKey, ordinalKey, prefix } from './keys.ts'
 
-/** Refused writes: not waited for on the disk, since a refusal is no promise, and not put where it is short of room. */
+/** Refused writes. They are not synced, since a refusal is no promise, and stay in memory if the disk is short of space. */
 export class LevelRefusedWrites implements RefusedWrites {
   readonly #database: Database
   readonly #isShort: () => boolean
   readonly #recent = new RecentRefusals()
-  /** Ordinal of each thing's newest refused write, as far as it is known. */
+  /** Ordinals of the newest refused writes, by thing, as far as they are loaded. */
   readonly #newest = new Map<string, number>()
   readonly #loading = new Map<string, Promise<void>>()
 
-  /** @param isShort whether there is too little free disk for what nobody asked for */
+  /** @param isShort whether there is too little free disk for refused writes */
   constructor(database: Database, isShort: () => boolean) {
     this.#database = database
     this.#isShort = isShort
@@ -49,7 +49,7 @@ export class LevelRefusedWrites implements RefusedWrites {
       ordinal: ordinalInKey(key),
       refused: JSON.parse(bytes.toString()) as RefusedWrite,
     }))
-    // Of one ordinal, those in memory came later; the sort leaves their order.
+    // At equal ordinals, the refusals in memory are newer and come first; the sort is stable.
     return [...recent.reverse(), ...all]
       .sort((one, other) => other.ordinal - one.ordinal)
       .slice(0, most)
@@ -61,7 +61,7 @@ export class LevelRefusedWrites implements RefusedWrites {
     this.#recent.forgetThing(thingId)
   }
 
-  /** Shared by all who wait for it, so that they go on in the order in which they came. */
+  /** Concurrent calls share one read, so that they continue in their order. */
   #load(thingId: string): Promise<void> {
     const underWay = this.#loading.get(thingId)
     if (underWay) return underWay
@@ -75,22 +75,22 @@ export class LevelRefusedWrites implements RefusedWrites {
 
 /** A refused write that is kept in memory. */
 interface RecentRefusal {
-  /** Ordinal of the newest refused write of the thing that the disk had then. */
+  /** Ordinal of the thing's newest refused write on the disk at that time. */
   readonly behind: number
   readonly refused: RefusedWrite
 }
 
-/** Of all things together; each has a few hundred bytes. */
+/** Bound for all things together; a refused write has a few hundred bytes. */
 const mostOfAll = 2_000
 
-/** Refused writes that came while the disk was short of room. They go with the process, and the oldest before that. */
+/** Refused writes that came while the disk was short of space. They end with the process, the oldest possibly earlier. */
 class RecentRefusals {
   readonly #ofThings = new Map<string, RecentRefusal[]>()
   #count = 0
 
   add(thingId: string, refusal: RecentRefusal): void {
     const ofThing = this.#ofThings.get(thingId) ?? []
-    // Behind the others: those of the thing that has had none for the longest time go first.
+    // Moves the thing to the end, so that the thing without a new refusal for the longest time loses one first.
     this.#ofThings.delete(thingId)
     this.#ofThings.set(thingId, ofThing)
     ofThing.push(refusal)

@@ -3,10 +3,8 @@ import type { StoredRecord } from '../../core/record/record.ts'
 import type { Commit, TimeRange } from '../contract.ts'
 import { removeRecords, takeOut } from './chunks/remove-records.ts'
 import { entryOf, recordBefore, recordsIn } from './chunks/time-line.ts'
-import type { Unpacked } from './compaction/unpacked.ts'
+import type { GroupParts } from './commit-group.ts'
 import { lowerWatermark } from './compaction/watermark.ts'
-import type { Database } from './database/database.ts'
-import type { Head } from './database/head.ts'
 import { removeKeys } from './database/remove-keys.ts'
 import type { Entry } from './database/scan.ts'
 import {
@@ -22,20 +20,13 @@ import {
   resourceByKeyKey,
   resourceKey,
 } from './keys.ts'
-import type { LevelCommitLog } from './log/commit-log.ts'
-import type { Resources } from './resources.ts'
 import { dropRollups } from './rollups/day-rollup.ts'
 
-interface RemovalParts {
-  readonly database: Database
-  readonly head: Head
-  readonly resources: Resources
-  readonly log: LevelCommitLog
-  readonly unpacked: Unpacked
+interface RemovalParts extends Pick<GroupParts, 'database' | 'head' | 'resources' | 'log' | 'unpacked'> {
   readonly announce: (commit: Commit) => void
-  /** Runs a task when everything handed in before it is committed, while nothing else is. */
+  /** Implements `GroupCommit.alone`. */
   readonly alone: <T>(task: () => Promise<T>) => Promise<T>
-  /** Whether the disk has too little room: what is removed is then worth the tables that are written anew without it. */
+  /** Whether the disk has too little space: a removal then rewrites the tables to free what it removed. */
   readonly isShort: () => boolean
 }
 
@@ -43,9 +34,9 @@ interface Removal {
   readonly thingId: string
   readonly key: string
   readonly range: TimeRange
-  /** Newest write whose records are meant. */
+  /** Newest write whose records are removed. */
   readonly lastWrite: number
-  /** Whether the new latest state is delivered. */
+  /** Whether the new latest record is delivered. */
   readonly isDelivered: boolean
 }
 
@@ -54,8 +45,8 @@ const readAtOnce = 64
 
 /**
  * Removes records of resources, a piece at a time, so that appends go on in between. A crash leaves a removal half
- * done; calling it again finishes it. The newest of the records goes last, in one commit with the state that is delivered, so
- * that neither is there without the other.
+ * done; calling it again finishes it. The newest of the records is removed last, in one commit with the new latest record that is
+ * delivered, so that neither happens without the other.
  */
 export class Removals {
   readonly #parts: RemovalParts
@@ -81,7 +72,7 @@ export class Removals {
     )
   }
 
-  /** Runs removals one after another, so that no record is counted by two of them, nor held for the newest by one and taken by the other. */
+  /** Runs removals one after another: two of them must not count one record twice, and one must not remove the newest record that another keeps. */
   inTurn<T>(task: () => Promise<T>): Promise<T> {
     const removal = this.#newest.then(task)
     this.#newest = removal.catch(() => {})
@@ -95,7 +86,7 @@ export class Removals {
     if (resource === undefined) return 0
     const last = await this.#lastMeant(resource, removal)
     const records = recordKeys(resource, range.from, range.to)
-    // First, so that nothing is held for stored because of a record that is gone.
+    // The index first, so that no resend is taken for stored because of a record that is gone.
     const index = duplicateKeys(resource, range.from, range.to)
     await removeKeys(database, index, (_, bytes) => bytes.readUIntBE(0, 6) <= lastWrite)
     const inFront = last && { gte: records.gte, lt: last }
@@ -105,7 +96,7 @@ export class Removals {
     return removed + (last ? 1 : 0)
   }
 
-  /** The key of the last record. */
+  /** The key of the last record that is removed; undefined: there is none. */
   async #lastMeant(resource: number, { range, lastWrite }: Removal): Promise<Buffer | undefined> {
     const { database } = this.#parts
     const meant = recordKeys(resource, range.from, range.to)
@@ -116,7 +107,7 @@ export class Removals {
     return undefined
   }
 
-  /** Removes the last record of a removal, and the resource if it is empty then, and delivers the new latest state. */
+  /** Removes the last record, and the resource if it is empty then, and delivers the new latest record. */
   async #finish(removal: Removal, resource: number, last: Buffer | undefined): Promise<void> {
     const { database, head, resources, log, unpacked, announce } = this.#parts
     const { thingId, key, isDelivered } = removal
@@ -133,16 +124,9 @@ export class Removals {
     if (!left) batch.put(emptiedKey(thingId, key), nothing).del(packedKey(resource))
     const watermark = left && holder && (await lowerWatermark(database, batch, holder[0]))
     const lastAt = last && datetimeInRecordKey(last)
-    // What is newest then is no more in a day that is over.
-    if (!left) await dropRollups(database, batch, resource)
-    else
-      await dropRollups(
-        database,
-        batch,
-        resource,
-        isNewest ? left.record.datetime : lastAt,
-        isNewest ? undefined : lastAt,
-      )
+    // If the newest record goes, the day of the record before it is no longer finished.
+    const [staleFrom, staleTo] = isNewest ? [left?.record.datetime, undefined] : [lastAt, lastAt]
+    await dropRollups(database, batch, resource, staleFrom, staleTo)
     const commit =
       isDelivered && isNewest && !isMagicKey(key) ? this.#commitOf(removal, left?.record) : undefined
     const entry = commit && log.entryOf(commit)
@@ -150,7 +134,7 @@ export class Removals {
     const counters = { ...head.counters, writeNumber: commit?.writeNumber ?? head.counters.writeNumber }
     if (commit) head.put(batch, counters)
 
-    // The removal of a thing, which is not delivered, ends with a commit that is synced, and begins again after a crash.
+    // The removal of a thing, which is not delivered, ends with a synced commit, and is called again after a crash.
     const undo = {
       added: [...(parts?.added ?? []), ...(entry ? [entry[0]] : [])],
       before: [
@@ -184,7 +168,7 @@ export class Removals {
   }
 }
 
-/** What makes the resource known. */
+/** The entries by which a resource is found. */
 function entriesOfResource(thingId: string, key: string, resource: number): Entry[] {
   const names = [resourceKey(thingId, key)]
   if (!isMagicKey(key)) names.push(resourceByKeyKey(key, thingId))

@@ -4,27 +4,27 @@ import type { Database } from './database/database.ts'
 import { Cursor, scan } from './database/scan.ts'
 import { keysOf, prefix, resourceKey, secondName, thingInKey } from './keys.ts'
 
-/** What appending needs to know of a resource. */
+/** The properties of a resource that an append needs. */
 export interface Resource {
   /** Stands for thing and key in record keys; never reused. */
   readonly number: number
-  /** Datetime of the newest record, milliseconds; -1 if there is none. May be higher after a removal. */
+  /** Datetime of the newest record, milliseconds; -1 if there is none. May be too high after a removal. */
   newest: number
   /** How many records have that datetime; undefined: not known. */
   atNewest: number | undefined
 }
 
-/** What is cached of one thing. */
+/** The cached resources of a thing. */
 interface ResourcesOfThing {
   readonly byKey: Map<string, Resource>
-  /** How many it has; undefined: not counted. */
+  /** How many resources the thing has; undefined: not counted. */
   count: number | undefined
 }
 
-/** Things and resources together. */
+/** Bound for things and resources together. */
 const maximumCached = 200_000
 
-/** The resources of all things: a number for each, and the newest datetime of those lately written. */
+/** The resources of all things: their numbers, and a cache of recently written ones. */
 export class Resources {
   readonly #database: Database
   /** By thing, least recently written first. */
@@ -35,15 +35,15 @@ export class Resources {
     this.#database = database
   }
 
-  /** The resource if it is cached; makes no read. */
+  /** The resource if it is cached. */
   cached(thingId: string, key: string): Resource | undefined {
     return this.#cache.get(thingId)?.byKey.get(key)
   }
 
   /**
-   * Caches the resources of these writes; those that do not exist yet are left out.
+   * Caches the resources of these writes, except those that do not exist yet.
    *
-   * @returns how many resources each thing has that is given more by these writes, if it is known or has to be
+   * @returns the resource count of each thing to which these writes add resources, if it is known or limited
    */
   async load(writes: readonly Append[]): Promise<Map<string, number>> {
     const missing = new Map<string, [thingId: string, key: string]>()
@@ -91,12 +91,11 @@ export class Resources {
     byKey.set(key, resource)
   }
 
-  /** How many resources the thing has. */
   rememberCount(thingId: string, count: number): void {
     this.#ofThing(thingId).count = count
   }
 
-  /** Makes it the most recently written one. */
+  /** Also makes the thing the most recently written one. */
   #ofThing(thingId: string): ResourcesOfThing {
     const known = this.#cache.get(thingId)
     if (known) this.#cache.delete(thingId)
@@ -106,7 +105,7 @@ export class Resources {
     return ofThing
   }
 
-  /** Keeps the cache in its bounds. Not while a group is loaded: what it has loaded must stay. */
+  /** Bounds the cache. Not called while a group is loaded, whose resources must stay. */
   evict(): void {
     for (const oldest of this.#cache.keys()) {
       if (this.#cached <= maximumCached) return
@@ -114,7 +113,7 @@ export class Resources {
     }
   }
 
-  /** The resource is removed. */
+  /** Called when a resource is removed. */
   forget(thingId: string, key: string): void {
     const ofThing = this.#cache.get(thingId)
     if (!ofThing) return
@@ -127,14 +126,14 @@ export class Resources {
     if (ofThing && this.#cache.delete(thingId)) this.#cached -= ofThing.byKey.size + 1
   }
 
-  /** The number of a resource, or undefined if nothing is stored under the key. */
+  /** The number of a resource; undefined if nothing is stored under the key. */
   async find(thingId: string, key: string): Promise<number | undefined> {
     const cached = this.cached(thingId, key)
     if (cached) return cached.number
     return (await this.#database.level.get(resourceKey(thingId, key)))?.readUInt32BE(0)
   }
 
-  /** Ids of things that have resources, sorted: at most `limit` behind `after`. */
+  /** Ids of things that have resources, sorted: at most `limit` after `after`. */
   async things({ after, limit }: { after?: string; limit: number }): Promise<string[]> {
     const { gte, lt } = keysOf(prefix.resource)
     const found: string[] = []

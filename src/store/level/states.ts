@@ -4,7 +4,7 @@ import { decodeRecord, encodeRecord } from '../record-value.ts'
 import type { Batch } from './database/database.ts'
 import { resourceByKeyKey, stateKey } from './keys.ts'
 
-/** The value of a state key: datetime (6), then what a record key has as value. */
+/** The value of a state key is the datetime (6), then the same as the value of a record key. */
 const datetimeLength = 6
 const nothing = Buffer.alloc(0)
 

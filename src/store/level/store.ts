@@ -12,24 +12,24 @@ import { createDocuments } from './documents.ts'
 import { createRecords } from './records.ts'
 
 export interface LevelStoreOptions {
-  /** Directory of the database; made if it is not there. In a data directory of `thingwire serve` it is `store`. */
+  /** Directory of the database; created if it does not exist. In a data directory of `thingwire serve` it is `store`. */
   readonly location: string
   /**
    * `synced` (default): an ack survives the loss of power; `written`: only that of the process. `transact` waits for the disk
    * with either.
    */
   readonly durability?: 'synced' | 'written'
-  /** Bytes of disk that must be free for writes to be taken. Default 0: not watched. */
+  /** Free bytes on the disk below which writes are refused, at least 2 MiB. Default 0. */
   readonly minFreeSpace?: number
   /** Called with each commit. Default: nobody. */
   readonly observer?: Pick<Observer, 'committed'>
-  /** Called if the store was made by `open`. Default: nobody. */
+  /** Called if `open` has created the store. Default: nobody. */
   readonly onCreated?: () => void
-  /** Called if `open` has given the store a newer format: no older version opens it from then on. Default: nobody. */
+  /** Called if `open` has given the store a newer format, after which no older version opens it. Default: nobody. */
   readonly onNewFormat?: (formats: { readonly before: string; readonly now: string }) => void
   /**
-   * Called once, if the store is lost: its directory is not at its place any more, or another is. From then on nothing is
-   * acknowledged or read. Default: nobody.
+   * Called once if the store is lost: its directory was moved, removed or replaced. From then on nothing is acknowledged or
+   * read. Default: nobody.
    */
   readonly onLost?: (error: Error) => void
 }

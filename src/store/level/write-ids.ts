@@ -4,10 +4,10 @@ import type { Database } from './database/database.ts'
 import { lastEntry, scan } from './database/scan.ts'
 import { keysOf, ordinalInKey, ordinalKey, prefix, writeIdKey } from './keys.ts'
 
-/** After so many new ids of a thing, its forgotten ones are removed from the disk. */
+/** Number of new ids of a thing after which its forgotten ids are removed from the disk. */
 const trimEvery = 256
 
-/** A write that carried an id. */
+/** A write with an id. */
 export interface KnownWrite {
   /** Counts the ids of the thing. */
   readonly ordinal: number
@@ -15,7 +15,7 @@ export interface KnownWrite {
   readonly answer: WriteAnswer
 }
 
-/** Write ids of all things: one key finds an id, another keeps their order. */
+/** Write ids of all things. Each has two keys: one to find it, one to keep the order. */
 export class WriteIds {
   readonly #database: Database
   /** Ordinal of each thing's newest id. */
@@ -25,7 +25,7 @@ export class WriteIds {
     this.#database = database
   }
 
-  /** The write that carried the id, if it is remembered at `now`; afterwards `stage` may be called. */
+  /** The write with the id, if it is remembered at `now`. `stage` needs this call before it. */
   async find(thingId: string, id: string, now: number): Promise<KnownWrite | undefined> {
     const [bytes, newest] = await Promise.all([
       this.#database.level.get(writeIdKey(thingId, digestOf(id))),
@@ -37,7 +37,7 @@ export class WriteIds {
     return isForgotten ? undefined : known
   }
 
-  /** Keys that make a new id known. */
+  /** @returns the entries that make a new id known */
   stage(thingId: string, id: string, receivedAt: number, answer: WriteAnswer) {
     const ordinal = (this.#newest.get(thingId) ?? 0) + 1
     this.#newest.set(thingId, ordinal)

@@ -12,39 +12,34 @@ import { faultsOfLog, faultsOfTable, filesOfStore } from './leveldb-files.ts'
 
 export type { StoreFault }
 
-/** What is in a store, and what is wrong with it. Where a store cannot be read to its end the counts go as far as it could. */
+/** Content and faults of a store. If it cannot be read to its end, the counts cover the readable part. */
 export interface StoreCheck {
-  /** That have resources. */
+  /** Things that have resources. */
   readonly things: number
   readonly resources: number
   readonly records: number
   readonly states: number
   readonly documents: number
-  /** Of its files. */
+  /** Total size of the files. */
   readonly bytes: number
   readonly faultCount: number
   /** The first 1,000. */
   readonly faults: readonly StoreFault[]
-  /** Names of files that a process has left which was killed. They are no part of the store, and the next start removes them. */
+  /** Names of files that a killed process has left. They are not part of the store, and the next start removes them. */
   readonly remnants: readonly string[]
-}
-
-interface CheckProgress {
-  readonly step: 'files' | 'entries'
-  /** Bytes of the files, or entries, that were looked at. */
-  readonly done: number
 }
 
 /**
  * Verifies an embedded store that no process holds: every file against its checksums, every key and value against the format
- * (docs/reference/storage.md), and what belongs together. Changes nothing; what cannot be read is a fault like others.
+ * (docs/reference/storage.md), and the relations between entries. Changes nothing. Unreadable content is a fault like others.
  *
  * @param location directory of the database
+ * @param onProgress called with the bytes of the files, or the number of entries, that were checked so far
  * @throws Error with one line for the operator: there is no store, another process holds it, another format
  */
 export async function checkLevelStore(
   location: string,
-  onProgress: (progress: CheckProgress) => void = () => {},
+  onProgress: (progress: { readonly step: 'files' | 'entries'; readonly done: number }) => void = () => {},
 ): Promise<StoreCheck> {
   await assertFree(location)
   const faults = new Faults()
@@ -61,7 +56,7 @@ export async function checkLevelStore(
   }
 }
 
-/** LevelDB takes the lock before it sees that there is a database already, and touches nothing else then. */
+/** With `errorIfExists`, LevelDB takes the lock and then fails without touching the database. */
 async function assertFree(location: string): Promise<void> {
   const hasFiles = await stat(join(location, 'CURRENT')).then(
     () => true,
@@ -101,7 +96,7 @@ async function checkEntries(location: string, faults: Faults, onProgress: (done:
 }
 
 async function assertFormat(level: ClassicLevel<Buffer, Buffer>): Promise<void> {
-  // That it is missing is a fault like others.
+  // A missing format is a fault like others.
   const problem = (await level.get(formatKey)) && (await formatProblem(level))
   if (problem !== undefined) throw new Error(`cannot check the store: ${problem}`)
 }
@@ -112,7 +107,7 @@ function textOf(error: unknown, location: string): string {
   return text.replaceAll(`${location}/`, '')
 }
 
-/** What LevelDB keeps in: tables (`.ldb`, `.sst` of old), logs of writes, lists of tables, and the name of the list that counts. */
+/** The files of LevelDB: tables (`.ldb`, earlier `.sst`), logs of writes, lists of tables, and the name of the current list. */
 const kinds = [
   { form: /^\d+\.(ldb|sst)$/, faultsOf: faultsOfTable, isFinal: true },
   { form: /^\d+\.log$/, faultsOf: faultsOfLog, isFinal: false },
@@ -121,9 +116,9 @@ const kinds = [
 ] as const
 
 /**
- * Compares files of a database with their checksums, which classic-level does not when it reads.
+ * Verifies the checksums of the files of a database, which classic-level does not when it reads.
  *
- * @param names those of the database, without the remnants beside them
+ * @param names files of the database, without remnants
  * @param onRead called with the bytes that were read so far
  */
 async function checkFiles(
@@ -144,8 +139,8 @@ async function checkFiles(
 }
 
 /**
- * Makes a second database of the same files. LevelDB writes when it opens one, and leaves out what it cannot read; the tables,
- * which it never changes, are the same on the disk, so that it costs next to nothing.
+ * Makes a second database of the same files, since LevelDB writes when it opens one, and drops what it cannot read. The tables,
+ * which LevelDB never changes, are hard links and take no space.
  */
 async function linkFiles(location: string, names: readonly string[], copy: string): Promise<void> {
   await mkdir(copy, { recursive: true })
@@ -153,7 +148,7 @@ async function linkFiles(location: string, names: readonly string[], copy: strin
     const [from, to] = [join(location, name), join(copy, name)]
     const isFinal = kinds.some(kind => kind.isFinal && kind.form.test(name))
     const copyWhole = () => copyFile(from, to, constants.COPYFILE_FICLONE)
-    // Some file systems have no links.
+    // Some file systems have no hard links.
     await (isFinal ? link(from, to).catch(copyWhole) : copyWhole())
   }
 }

@@ -31,23 +31,25 @@ import { decodeState } from '../states.ts'
 import type { Faults } from './faults.ts'
 import { faultOfChunk, faultOfLogEntry, faultOfRecord, isObject, parseJson } from './values.ts'
 
-/** A resource by what `k` says of it, and what was found of it. */
+/** A resource that has a `k` key. */
 interface Found {
   readonly key: Buffer
+  /** Whether it has a `b` key. */
   isListed: boolean
+  /** Whether it has records. */
   isWritten: boolean
 }
 
 const digestLength = 16
 
-/** Looks at every entry of a database by itself and beside those that it belongs to. */
+/** Checks every entry of a database by itself and against related entries. */
 export class EntryCheck {
   readonly counts = { things: 0, resources: 0, records: 0, states: 0, documents: 0 }
   readonly #level: Level
   readonly #faults: Faults
   readonly #resources = new Map<number, Found>()
   #head = { writeNumber: 0, nextResource: 0 }
-  /** The key that the last record which was looked at would have alone. */
+  /** The name (`NamedRecord`) of the last record that was checked. */
   #lastRecord = keysOf(prefix.record).gte
 
   constructor(level: Level, faults: Faults) {
@@ -55,7 +57,7 @@ export class EntryCheck {
     this.#faults = faults
   }
 
-  /** @throws Error of LevelDB where it cannot be read */
+  /** @throws Error of LevelDB if the database cannot be read */
   async run(onProgress: (done: number) => void): Promise<void> {
     await this.#readHead()
     await this.#readResources()
@@ -76,7 +78,7 @@ export class EntryCheck {
     }
   }
 
-  /** By the letter that a key begins with; each says what is wrong, if anything is. */
+  /** By the first letter of the key; each check returns the fault, if there is one. */
   readonly #checks: Readonly<
     Record<string, (key: Buffer, bytes: Buffer) => Promise<string | undefined> | string | undefined>
   > = {
@@ -84,7 +86,7 @@ export class EntryCheck {
       [formatKey, identityKey, headKey, batchKey].some(each => key.equals(each))
         ? undefined
         : 'the key is unknown in a store',
-    // Looked at before all others.
+    // `#readResources` has checked these before all others.
     [prefix.resource]: () => undefined,
     [prefix.emptied]: (key, bytes) => this.#checkEmptied(key, bytes),
     [prefix.resourceByKey]: (key, bytes) => this.#checkByKey(key, bytes),
@@ -100,9 +102,8 @@ export class EntryCheck {
         ? undefined
         : 'it is not a valid order of a write id',
     [prefix.refused]: (key, bytes) => {
-      const { datetime, reason } = isObject(parseJson(bytes))
-        ? (parseJson(bytes) as Record<string, unknown>)
-        : {}
+      const refusal = parseJson(bytes)
+      const { datetime, reason } = isObject(refusal) ? refusal : {}
       const isRefusal = isOfThing(key, 6) && typeof datetime === 'number' && typeof reason === 'string'
       return isRefusal ? undefined : 'it is not a valid refused write'
     },
@@ -181,7 +182,7 @@ export class EntryCheck {
     return fault ?? this.#checkPlaces([key, bytes])
   }
 
-  /** Counts the records of an entry, of which each must stand behind the one before, and be of a write that there was. */
+  /** Counts the records of an entry. Each must follow the record before it, and have the number of a write that exists. */
   #checkPlaces(entry: Entry): string | undefined {
     let isInOrder = true
     let isOfWrites = true
@@ -206,7 +207,7 @@ export class EntryCheck {
     const parts = rollupParts(key)
     if (!parts || parts.day !== dayOf(parts.day)) return 'it is not a valid rollup of a day'
     if (!this.#resources.has(parts.resource)) return 'its resource does not exist'
-    // Where they are damaged that is a fault of their own.
+    // Damaged records are reported as faults of their own.
     const isOfRecords = await rollupOf({ level: this.#level }, parts.resource, parts.day).then(
       rollup => rollup.equals(bytes),
       () => true,
@@ -223,7 +224,7 @@ export class EntryCheck {
       gte: recordKey(resource, datetime, number, 0),
       lt: recordKey(resource, datetime, number + 1, 0),
     }
-    // They may be in a chunk that begins before them, and are the last of it or in an entry of their own.
+    // The records of this write are in the last entry before the end of the range, which may begin before the range.
     const before = { gte: recordKey(resource, 0, 0, 0), lt: range.lt }
     const entry = await lastEntry({ level: this.#level }, before)
     const isDamaged = entry && isChunk(entry[1]) && faultOfChunk(entry) !== undefined
@@ -259,11 +260,11 @@ export class EntryCheck {
 }
 
 function areNames(thingId: string, key: string): boolean {
-  // `.` and `..` were taken once.
+  // Early versions accepted the keys `.` and `..`.
   return /^[!-~]+$/.test(thingId) && (isOrdinaryKey(key) || /^(?:\.{1,2}|\$[!-~]+)$/.test(key))
 }
 
-/** Whether a key is `<letter>` thing NUL and so many bytes. */
+/** Whether a key has the form `<letter>` thing NUL, followed by `length` bytes. */
 function isOfThing(key: Buffer, length: number): boolean {
   return key.indexOf(0) === key.length - length - 1 && key.length > length + 2
 }

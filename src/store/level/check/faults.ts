@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto'
 import { nameInDocumentKey, prefix } from '../keys.ts'
 
-/** Something in a store that is not as it has to be. */
 export interface StoreFault {
-  /** A file, or a key as docs/reference/storage.md draws it; what is not printable as `\xhh`. Of a document only the kind is named. */
+  /** A file, or a key as in docs/reference/storage.md, with unprintable bytes as `\xhh`. Of a document's name, only the kind is shown. */
   readonly where: string
   readonly fault: string
 }
@@ -11,7 +10,7 @@ export interface StoreFault {
 /** Most faults that are reported. */
 const most = 1_000
 
-/** The faults that were found, counted all, kept in part. */
+/** Counts all faults and keeps the first of them. */
 export class Faults {
   readonly found: StoreFault[] = []
   count = 0
@@ -26,7 +25,7 @@ export class Faults {
   }
 }
 
-/** A key for people. Names of documents may hold what nobody is to read (a code that is not spent). */
+/** A printable key. The name of a document is left out, since it may hold a secret (an unused activation code). */
 function shownKey(key: Buffer): string {
   if (key.toString('latin1', 0, 1) === prefix.document) {
     const name = nameInDocumentKey(key)

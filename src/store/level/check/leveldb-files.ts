@@ -11,7 +11,7 @@ const table = Uint32Array.from({ length: 256 }, (_, byte) => {
   return remainder >>> 0
 })
 
-/** The checksum that LevelDB keeps of these bytes: their CRC-32C, masked since it stands among data that it is of. */
+/** LevelDB's checksum: a CRC-32C, masked because it is stored next to its data. */
 function maskedCrc32c(bytes: Uint8Array): number {
   let crc = 0xffffffff
   for (const byte of bytes) crc = (crc >>> 8) ^ (table[(crc ^ byte) & 0xff] ?? 0)
@@ -19,7 +19,6 @@ function maskedCrc32c(bytes: Uint8Array): number {
   return (((crc >>> 15) | (crc << 17)) + maskDelta) >>> 0
 }
 
-/** Reads what LevelDB writes, from the front. */
 class ByteCursor {
   readonly bytes: Buffer
   at: number
@@ -29,7 +28,7 @@ class ByteCursor {
     this.at = at
   }
 
-  /** A whole number in groups of seven bits, the lowest first. @throws RangeError */
+  /** Reads a varint (LEB128). @throws RangeError */
   varint(): number {
     let value = 0
     for (let factor = 1; factor < 2 ** 49; factor *= 128) {
@@ -40,7 +39,7 @@ class ByteCursor {
     throw new RangeError('a number is too large')
   }
 
-  /** @throws RangeError if there are not so many */
+  /** @throws RangeError if fewer bytes are left */
   take(length: number): Buffer {
     const taken = this.bytes.subarray(this.at, this.at + length)
     if (taken.length < length) throw new RangeError('the end comes too early')
@@ -52,14 +51,14 @@ class ByteCursor {
 /** https://github.com/google/leveldb/blob/main/doc/log_format.md */
 const blockLength = 32_768
 const headerLength = 7
-/** Kinds of a piece: a whole record, or the first, a middle or the last piece of one. */
+/** Kinds of a piece: a whole record, or its first or last piece (3: one between). */
 const [whole, first, last] = [1, 2, 4]
 
 type Piece = { readonly kind: number; readonly bytes: Buffer } | { readonly damagedAt: number }
 
 /**
- * What is wrong with a log, be it of writes or of the list of tables. One that ends within a record is whole: its process was
- * killed while it wrote, and had not acknowledged that record.
+ * The faults of a log, of writes or of the list of tables. A log that ends within a record has no fault: its process was
+ * killed before it acknowledged that record.
  */
 export function faultsOfLog(bytes: Buffer): string[] {
   const faults: string[] = []
@@ -98,7 +97,7 @@ function* piecesOf(bytes: Buffer): Generator<Piece> {
     const kind = bytes[at + 6] ?? 0
     const isEmpty = bytes.readUInt32LE(at) === 0 && end === at + headerLength && kind === 0
     if (isEmpty) {
-      // Room that was set aside and not written.
+      // Preallocated space without a record.
       at = blockEnd
     } else if (end <= blockEnd && end > bytes.length) {
       return
@@ -115,7 +114,7 @@ function* piecesOf(bytes: Buffer): Generator<Piece> {
 /** https://github.com/google/leveldb/blob/main/doc/table_format.md */
 const footerLength = 48
 const magic = Buffer.from('57fb808b247547db', 'hex')
-/** Behind a block: how it is packed, and a checksum. */
+/** The compression and the checksum behind a block. */
 const trailerLength = 5
 const packedWithSnappy = 1
 
@@ -124,7 +123,7 @@ interface Block {
   readonly length: number
 }
 
-/** What is wrong with a table: LevelDB's file of sorted entries, in blocks that have checksums. */
+/** The faults of a table: LevelDB's file of sorted entries, in blocks with checksums. */
 export function faultsOfTable(bytes: Buffer): string[] {
   if (bytes.length < footerLength || !bytes.subarray(-magic.length).equals(magic)) {
     return ['it has no valid end: it is cut off or damaged']
@@ -135,7 +134,7 @@ export function faultsOfTable(bytes: Buffer): string[] {
     const [meta, index] = blocks
     const faults = blocks.flatMap(block => faultsOfBlock(bytes, block))
     if (faults.length > 0 || !meta || !index) return faults
-    // Beside those of entries the filter that says in which of them a key may be: a damaged one hides what is there.
+    // Also the blocks of the filter, which tells LevelDB where a key may be: a damaged filter hides entries.
     const listed = [meta, index].flatMap(list => blocksOf(unpack(bytes, list)))
     return listed.flatMap(block => faultsOfBlock(bytes, block))
   } catch (error) {
@@ -156,7 +155,7 @@ function unpack(bytes: Buffer, { offset, length }: Block): Buffer {
   return bytes[offset + length] === packedWithSnappy ? unpackSnappy(content) : content
 }
 
-/** The blocks that a block lists: entries of a key, of which the start is left out that it shares, and a block. */
+/** The blocks in an index block. Each entry is a key, without the start that it shares with the key before, and a block. */
 function blocksOf(list: Buffer): Block[] {
   const restarts = list.readUInt32LE(list.length - 4)
   const end = list.length - 4 - 4 * restarts
@@ -178,10 +177,10 @@ function readHandle(cursor: ByteCursor): Block {
 
 /** https://github.com/google/snappy/blob/main/format_description.txt */
 const kind = { literal: 0, nearCopy: 1, copy: 2 } as const
-/** Lengths of literals from here on say in how many bytes the length follows. */
+/** From this value on, the length of a literal follows in one to four bytes. */
 const longLiteral = 60
 
-/** Unpacks a block of Snappy's format. @throws RangeError if it is none */
+/** Unpacks a block in Snappy's format. @throws RangeError if it is damaged */
 function unpackSnappy(packed: Buffer): Buffer {
   const cursor = new ByteCursor(packed)
   const unpacked = Buffer.alloc(cursor.varint())
@@ -197,7 +196,7 @@ function unpackSnappy(packed: Buffer): Buffer {
     const { length, offset } = copyOf(tag, cursor)
     if (offset === 0 || offset > at || at + length > unpacked.length)
       throw new RangeError('a copy of nothing')
-    // Byte by byte: a copy may overlap what it makes.
+    // Byte by byte, since a copy may overlap its own output.
     for (let end = at + length; at < end; at++) unpacked[at] = unpacked[at - offset] ?? 0
   }
   if (at !== unpacked.length) throw new RangeError('less was packed than was said')
@@ -218,7 +217,7 @@ function copyOf(tag: number, cursor: ByteCursor): { length: number; offset: numb
   return { length: (tag >> 2) + 1, offset: cursor.take(bytes).readUIntLE(0, bytes) }
 }
 
-/** Tags of https://github.com/google/leveldb/blob/main/db/version_edit.cc, by what stands behind each. */
+/** Tags of https://github.com/google/leveldb/blob/main/db/version_edit.cc. */
 const tag = {
   comparator: 1,
   logNumber: 2,
@@ -230,17 +229,14 @@ const tag = {
   previousLogNumber: 9,
 } as const
 
-/** Names of the files of a database: those that belong to it, and those that a process has left which was killed. */
-interface StoreFiles {
-  readonly files: readonly string[]
-  readonly remnants: readonly string[]
-}
-
 /**
- * Compares the files of a database with its list of tables. A table that is not in the list was being written when its process
- * was killed, or was to be removed; what it holds is in a log or in other tables. Of a list that cannot be read every file counts.
+ * Splits the names of a database's files into files of the database and remnants, by its list of tables. A table that is not in
+ * the list was being written or removed when its process was killed; its entries are in a log or in other tables. If the list
+ * cannot be read, there are no remnants.
  */
-export async function filesOfStore(location: string): Promise<StoreFiles> {
+export async function filesOfStore(
+  location: string,
+): Promise<{ readonly files: readonly string[]; readonly remnants: readonly string[] }> {
   const files = (await readdir(location)).filter(name => formOfFile.test(name)).sort()
   const list = await readList(location)
   if (!list) return { files, remnants: [] }
@@ -253,13 +249,13 @@ export async function filesOfStore(location: string): Promise<StoreFiles> {
   return { files: files.filter(belongs), remnants: files.filter(name => !belongs(name)) }
 }
 
-/** What LevelDB keeps in. `.dbtmp` becomes `CURRENT`; `LOCK`, `LOG` and `LOG.old` hold nothing. */
+/** Files with content. `.dbtmp` becomes `CURRENT`; `LOCK`, `LOG` and `LOG.old` hold none. */
 const formOfFile = /^(\d+\.(ldb|sst|log|dbtmp)|MANIFEST-\d+|CURRENT)$/
 
 interface FileList {
   readonly name: string
   readonly tables: ReadonlySet<number>
-  /** Logs from this one on are read when the database is opened. */
+  /** LevelDB reads the logs from this one on when it opens the database. */
   readonly logNumber: number
   readonly previousLogNumber: number
 }
@@ -273,13 +269,13 @@ async function readList(location: string): Promise<FileList | undefined> {
     for (const edit of recordsOfLog(await readFile(join(location, name)))) apply(edit, tables, logs)
     return { name, tables, ...logs }
   } catch (error) {
-    // A damaged list is reported as a file.
+    // `faultsOfLog` reports a damaged list.
     if (error instanceof RangeError || (error as NodeJS.ErrnoException).code !== undefined) return undefined
     throw error
   }
 }
 
-/** @throws RangeError if it is cut off or unknown */
+/** Applies an edit of the list. @throws RangeError if the edit is cut off or unknown */
 function apply(
   edit: Buffer,
   tables: Set<number>,

@@ -4,10 +4,10 @@ import { decodeRecord } from '../../record-value.ts'
 import { namedRecords } from '../chunks/record-chunk.ts'
 import type { Entry } from '../database/scan.ts'
 
-/** Higher first bytes of a record's value are of no kind that there is (record-value.ts). */
+/** Highest first byte of a record's value (../../record-value.ts). */
 const highestKind = 2
 
-/** @returns undefined if it is no JSON; null where it is that */
+/** @returns undefined if the text is not JSON */
 export function parseJson(text: Buffer | string): unknown {
   try {
     return JSON.parse(text.toString())
@@ -20,12 +20,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/**
- * What is wrong with a record.
- *
- * @param payload kind, geo and value
- * @param decode default: the payload as it is
- */
+/** The fault of a record. @param decode default: decodes the payload @param payload kind, geo and value */
 export function faultOfRecord(decode: (() => StoredRecord) | undefined, payload: Buffer): string | undefined {
   if (payload.length < 2 || (payload[0] ?? 0) > highestKind) return 'its value is not a valid record'
   try {
@@ -35,10 +30,10 @@ export function faultOfRecord(decode: (() => StoredRecord) | undefined, payload:
   }
 }
 
-/** What is wrong with a chunk of several records. */
+/** The fault of a chunk of several records. */
 export function faultOfChunk(entry: Entry): string | undefined {
   try {
-    // Throws where a datetime or a place is out of bounds.
+    // Throws if a datetime or a place is out of bounds.
     const named = namedRecords('', entry)
     const isChunk =
       named[0]?.name.equals(entry[0]) && named.every(({ record }) => Number.isSafeInteger(record.datetime))
@@ -55,7 +50,7 @@ function faultOfContent({ value, geo }: StoredRecord): string | undefined {
   return isOnEarth ? undefined : 'its position is invalid'
 }
 
-/** What is wrong with an entry of the commit log. */
+/** The fault of an entry of the commit log. */
 export function faultOfLogEntry(decode: () => Commit): string | undefined {
   try {
     const { thingId, receivedAt, broadcast, records, latest } = decode()

@@ -3,32 +3,31 @@ import type { StoredRecord } from '../../../core/record/record.ts'
 import { type KeyRange, recordKey } from '../keys.ts'
 
 /**
- * Records that stand one behind another in their resource, with nothing between them: what one entry of the database holds,
- * under the key of its first record. Most are chunks of one. LevelDB's work is by the entry, so one for many records costs a
- * fraction of one for each.
+ * Consecutive records of a resource, which are one entry of the database under the key of the first record. Most chunks have
+ * one record. LevelDB's cost is per entry, so one entry for many records is far cheaper than one for each.
  */
 export interface Chunk {
   readonly resource: number
   readonly records: readonly StoredRecord[]
-  /** Of each record: the number of its write. */
+  /** Of each record. */
   readonly writeNumbers: readonly number[]
   /** Of each record, in its write. */
   readonly places: readonly number[]
 }
 
-/** The keys that the records of a chunk would have alone, in their order. */
+/** The keys that the records of a chunk would have as entries of their own, in order. */
 export interface Names {
   readonly length: number
   readonly at: (index: number) => Buffer
 }
 
-/** Which records of a chunk are wanted: from `start` to `end`, exclusive. */
+/** Chooses the records of a chunk from `start` to `end` (exclusive). */
 export type Choose = (names: Names) => { readonly start: number; readonly end: number }
 
 export const all: Choose = ({ length }) => ({ start: 0, end: length })
 export const newest: Choose = ({ length }) => ({ start: length - 1, end: length })
 
-/** A record of a chunk in its place; `name` is the key that it would have alone. */
+/** A record of a chunk; `name` is the key that it would have as an entry of its own. */
 export interface NamedRecord {
   readonly name: Buffer
   readonly record: StoredRecord
@@ -42,43 +41,38 @@ export function lastDatetime({ records }: Chunk): number {
   return records.at(-1)?.datetime ?? 0
 }
 
-/** The key of its entry. */
 export function chunkKey(chunk: Chunk): Buffer {
   return nameIn(chunk, 0)
 }
 
-/** The key that a record of a chunk would have alone. */
 export function nameIn({ resource, records, writeNumbers, places }: Chunk, index: number): Buffer {
   return recordKey(resource, records[index]?.datetime ?? 0, writeNumbers[index] ?? 0, places[index] ?? 0)
 }
 
-/** Its records, each with its key. */
 export function named(chunk: Chunk): NamedRecord[] {
   return chunk.records.map((record, index) => ({ name: nameIn(chunk, index), record }))
 }
 
-/** Those in a range of record keys; maybe none. */
+/** Chooses the records in a range of record keys; there may be none. */
 export function within({ gte, lt }: KeyRange): Choose {
   return names => ({ start: countBefore(names, gte), end: countBefore(names, lt) })
 }
 
-/** The chosen records of a chunk. */
 export function chosen(chunk: Chunk, choose: Choose): Chunk {
   const { length } = chunk.records
   const { start, end } = choose({ length, at: index => nameIn(chunk, index) })
   return start === 0 && end === length ? chunk : slice(chunk, start, end)
 }
 
-/** How many records stand in front of a record key. */
 function countBefore(names: Names, key: Buffer): number {
   const isBefore = (name: Buffer) => Buffer.compare(name, key) < 0
-  // Most chunks are in a range as a whole.
+  // A shortcut: most chunks lie completely inside or outside a range.
   if (!isBefore(names.at(0))) return 0
   if (isBefore(names.at(names.length - 1))) return names.length
   return partitionPoint(names, isBefore)
 }
 
-/** What is left of a chunk without some of its records: chunks of those that stood together. */
+/** Removes records from a chunk. @returns a chunk for each sequence of records that are left */
 export function partsOf(chunk: Chunk, isLeft: (name: Buffer, record: StoredRecord) => boolean): Chunk[] {
   const parts: Chunk[] = []
   let start = 0
@@ -91,7 +85,7 @@ export function partsOf(chunk: Chunk, isLeft: (name: Buffer, record: StoredRecor
   return parts
 }
 
-/** The chunks between which records of these datetimes stand that were written later. */
+/** Splits a chunk at late records of these datetimes. */
 export function partedAt(chunk: Chunk, datetimes: readonly number[]): Chunk[] {
   const { records } = chunk
   const sorted = [...datetimes].sort((a, b) => a - b)
@@ -105,7 +99,7 @@ export function partedAt(chunk: Chunk, datetimes: readonly number[]): Chunk[] {
   return starts.map((start, index) => slice(chunk, start, starts[index + 1]))
 }
 
-/** One chunk of several that follow each other in one resource. */
+/** Joins consecutive chunks of one resource. */
 export function joined([first, ...others]: readonly [Chunk, ...Chunk[]]): Chunk {
   const [records, writeNumbers, places] = [[...first.records], [...first.writeNumbers], [...first.places]]
   for (const chunk of others) {

@@ -1,9 +1,9 @@
 /**
- * Columns of numbers and text, one behind another. A natural number takes a byte for each seven bits, lowest first, of which
- * the highest bit says that another follows; an integer is twice as large, or one less than that below zero.
+ * Columns of numbers and text, one after another. A natural number is a varint (LEB128: seven bits a byte, lowest first). An
+ * integer is zigzag-encoded: 0, -1, 1, -2 are written as 0, 1, 2, 3.
  */
 
-/** Longest that a safe integer is. */
+/** Bytes of the largest safe integer. */
 const longestNatural = 8
 const longestDouble = 8
 const firstSize = 4_096
@@ -33,14 +33,14 @@ export class ColumnWriter {
     this.natural(value < 0 ? -2 * value - 1 : 2 * value)
   }
 
-  /** How far each is from the one before, without the first. */
+  /** The differences of consecutive values, without the first value. */
   steps(values: ArrayLike<number>): void {
     for (let index = 1; index < values.length; index++) {
       this.integer((values[index] as number) - (values[index - 1] as number))
     }
   }
 
-  /** The first, and how far each of the others is from the one before. */
+  /** The first value and the differences of consecutive values. */
   integers(values: ArrayLike<number>): void {
     if (values.length > 0) this.integer(values[0] as number)
     this.steps(values)
@@ -51,13 +51,13 @@ export class ColumnWriter {
     for (const value of values) this.#length = this.#bytes.writeDoubleLE(value, this.#length)
   }
 
-  /** To the end of the columns, as UTF-8. */
+  /** The last column, as UTF-8. */
   text(text: string): void {
     this.#reserve(Buffer.byteLength(text))
     this.#length += this.#bytes.write(text, this.#length)
   }
 
-  /** What was written, and 4 bytes with a checksum of it. @param sumOf makes one */
+  /** @param sumOf computes the checksum, which is appended as 4 bytes @returns all bytes */
   end(sumOf: (bytes: Buffer) => number): Buffer {
     this.#reserve(4)
     const sum = sumOf(this.#bytes.subarray(0, this.#length))
@@ -74,13 +74,13 @@ export class ColumnWriter {
   }
 }
 
-/** Reads what `ColumnWriter` has written. Every method throws a RangeError where the bytes end before. */
+/** Reads the columns of `ColumnWriter`. Every method throws a RangeError if the bytes end too early. */
 export class ColumnReader {
   readonly #bytes: Buffer
   readonly #end: number
   #at: number
 
-  /** @param end of the columns, exclusive */
+  /** @param end offset of the end of the columns, exclusive */
   constructor(bytes: Buffer, start: number, end: number) {
     this.#bytes = bytes
     this.#at = start
@@ -109,7 +109,7 @@ export class ColumnReader {
     return value % 2 === 0 ? value / 2 : -(value + 1) / 2
   }
 
-  /** @param first of the column, which was not written with it */
+  /** @param first first value, which `ColumnWriter.steps` does not write */
   steps(count: number, first: number): Float64Array {
     const values = new Float64Array(count)
     values[0] = first
@@ -122,14 +122,14 @@ export class ColumnReader {
     return count === 0 ? new Float64Array() : this.steps(count, this.integer())
   }
 
-  /** Reads integers into an array, from an index of it to its end. */
+  /** Reads integers into `values`, from the index `start` to its end. */
   fill(values: Float64Array, start: number): void {
     const [bytes, end] = [this.#bytes, this.#end]
     let at = this.#at
     for (let index = start; index < values.length; index++) {
       const byte = bytes[at] as number
       if (byte < 0x80 && at < end) {
-        // Most are short: a call for each would take longer than all else that is done to read them.
+        // Most integers take one byte: a call for each would cost more than the rest of the reading.
         at++
         values[index] = (byte & 1) === 0 ? byte >> 1 : -((byte + 1) >> 1)
       } else {
@@ -141,7 +141,7 @@ export class ColumnReader {
     this.#at = at
   }
 
-  /** Passes over so many natural numbers or integers. */
+  /** Skips `count` natural numbers or integers. */
   pass(count: number): void {
     let at = this.#at
     for (let left = count; left > 0; at++) {
@@ -160,7 +160,7 @@ export class ColumnReader {
     return values
   }
 
-  /** To the end of the columns. */
+  /** The last column. */
   text(): string {
     const text = this.#bytes.toString('utf8', this.#at, this.#end)
     this.#at = this.#end

@@ -5,36 +5,36 @@ import { joined } from './chunk.ts'
 import { packedForm, packedValue } from './packed-chunk.ts'
 import { countIn, decodeChunk } from './record-chunk.ts'
 
-/** Which entries are worth one chunk. */
+/** Rules for joining entries into chunks. All values are numbers of records. */
 export interface Grouping {
-  /** So many of the newest records of the range are left alone. */
+  /** How many of the newest records of the range are not packed. */
   readonly newest: number
   /** Most records of a chunk. */
   readonly records: number
-  /** So many records are worth a chunk at the end of the range, where more may come. */
+  /** Fewest records of a chunk at the end of the range, where more records may follow. */
   readonly least: number
 }
 
-/** Entries that follow each other and are to be one. */
+/** Consecutive entries that become one chunk. */
 export type EntryGroup = readonly [Entry, ...Entry[]]
 
 interface EntryGroups {
   readonly groups: readonly EntryGroup[]
-  /** In front of this record key everything is as it is to be once the groups are put; undefined: there is no entry. */
+  /** Record key in front of which nothing is left to pack once the groups are put; undefined: there is no entry. */
   readonly next: Buffer | undefined
   /** Whether the range was read to its end. */
   readonly isAtEnd: boolean
 }
 
-/** Of a chunk: what has to be written anew when a late record parts it. */
+/** Most bytes of a chunk: a late record makes the store rewrite the chunk that it splits. */
 const mostBytes = 16 * 1024
-/** Read in one go, behind what is left alone. */
+/** Read at once, beside the newest records, which are not packed. */
 const readRecords = 2_048
 const readBytes = 128 * 1024
-/** Of what is left alone. */
+/** Bytes after which no more of the newest records are left unpacked. */
 const newestBytes = 64 * 1024
 
-/** Reads entries from the start of a range of record keys, and says which of them are to be one. */
+/** Reads entries from the start of a range of record keys and groups those that should become one chunk. */
 export async function readGroups(
   database: Database,
   range: KeyRange,
@@ -71,7 +71,7 @@ export async function readGroups(
   return { groups, next: next?.[0], isAtEnd }
 }
 
-/** Has a batch put each group as one packed chunk. Yields between two, each a millisecond of work. */
+/** Puts each group into the batch as one packed chunk. Yields after each, about a millisecond of work. */
 export function* putGroups(batch: Batch, groups: readonly EntryGroup[]): Generator<void> {
   for (const [first, ...others] of groups) {
     const chunk = joined([decodeChunk('', first), ...others.map(entry => decodeChunk('', entry))])
@@ -97,7 +97,7 @@ async function readSome(database: Database, range: KeyRange, newest: number) {
   return { entries, isAtEnd: true }
 }
 
-/** The index of the first entry that is left alone: it has one of so many newest records, or they are long. */
+/** The index of the first entry that is not packed, since it has one of the `newest` records (fewer if they are long). */
 function newestFrom(entries: readonly Entry[], newest: number): number {
   let records = 0
   let bytes = 0
@@ -111,7 +111,7 @@ function newestFrom(entries: readonly Entry[], newest: number): number {
   return index
 }
 
-/** Whether little would be gained by joining it with others. */
+/** Whether joining the entry with others would gain little. */
 function isFull([, value]: Entry, count: number, { records }: Grouping): boolean {
   return value.length >= mostBytes / 2 || (value[0] === packedForm && count >= records / 2)
 }

@@ -3,17 +3,17 @@ import type { Entry } from '../database/scan.ts'
 import { type PackedColumns, packedColumns, packedForm } from './packed-chunk.ts'
 import { namedRecords } from './record-chunk.ts'
 
-/** Datetimes, milliseconds: from inclusive, to exclusive. */
+/** Datetimes in milliseconds: `from` inclusive, `to` exclusive. */
 export interface FoldedRange {
   readonly from: number
   readonly to: number
 }
 
 /**
- * Adds the records of an entry that are in a range.
+ * Adds the records of an entry that are in the range to an answer.
  *
- * @param isReversed whether the answer takes them from the newest on
- * @returns whether the answer takes more
+ * @param isReversed whether the newest record comes first
+ * @returns whether the answer takes more records
  * @throws Error if the entry is damaged
  */
 export function foldEntry(

@@ -5,12 +5,12 @@ import { Cursor } from '../database/scan.ts'
 import { keysOf, lastRecordKey, prefix, resourceInRecordKey } from '../keys.ts'
 import { newestIn } from './record-chunk.ts'
 
-/** As many as there are threads for them; more would only keep appends from theirs. */
+/** One for each thread of the pool in which LevelDB reads: more would only take threads from appends. */
 const cursorCount = 4
 
 /**
- * Reads the newest record of many resources in a snapshot. Its few cursors go from one resource to the next: an
- * iterator for each would leave so many to the garbage collector that it holds up everything for tens of milliseconds.
+ * Reads the newest record of many resources in a snapshot. A few cursors move from one resource to the next: with an
+ * iterator for each resource, the garbage collector would pause the process for tens of milliseconds.
  */
 export class NewestRecords {
   readonly #database: Database
@@ -22,7 +22,7 @@ export class NewestRecords {
     this.#snapshot = snapshot
   }
 
-  /** The newest record of each of these resources; undefined where it has none. */
+  /** @returns the newest record of each resource, in order; undefined for a resource without records */
   async read(
     resources: readonly { readonly key: string; readonly number: number }[],
   ): Promise<readonly (StoredRecord | undefined)[]> {

@@ -8,14 +8,15 @@ import type { Choose, Chunk, Names } from './chunk.ts'
 import { ColumnReader, ColumnWriter } from './columns.ts'
 
 /**
- * A chunk of records of any writes, by column, so that what is alike stands together: docs/reference/storage.md draws it. Values
- * that are all numbers are kept as numbers, if each comes back to the letter; others as text.
+ * A packed chunk: records of any writes, by column, since similar numbers are short next to each other
+ * (docs/reference/storage.md draws it). If all values are numbers whose shortest text is the value, they are stored as numbers,
+ * otherwise as text.
  */
 
-/** The first byte of its value: no kind of record has it, nor has a chunk that is text. */
+/** First byte of a packed chunk; no kind of record and no text chunk has it. */
 export const packedForm = 5
 
-/** Of a packed chunk, all that is folded: who needs no more makes no object for each record. */
+/** The columns that an aggregation needs. Reading them creates no object for each record. */
 export interface PackedColumns {
   /** Milliseconds. */
   readonly datetimes: Float64Array
@@ -30,9 +31,9 @@ const headLength = 3
 const sumLength = 4
 const textEnd = '\x01'
 
-/** By number of decimals: as many as leave something in front of the point. */
+/** By number of decimals; with more than 15, a double has no digit left in front of the point. */
 const powersOfTen = Array.from({ length: 16 }, (_, exponent) => Number(`1e${exponent}`))
-/** Twice the difference of two of them is a safe integer. */
+/** Largest scaled number: twice the difference of two of them is a safe integer. */
 const largestScaled = 2 ** 51 - 1
 
 export function packedValue(chunk: Chunk): Buffer {
@@ -58,12 +59,7 @@ export function packedValue(chunk: Chunk): Buffer {
   return writer.end(crc32)
 }
 
-/**
- * No record is made but those that are chosen: who wants a minute of a chunk pays for a minute.
- *
- * @param key of the resource
- * @throws Error if it is damaged
- */
+/** Creates only the chosen records. @throws Error if the chunk is damaged */
 export function decodePacked(key: string, entry: Entry, choose: Choose): Chunk {
   const { reader, count, forms, datetimes, writeNumbers, places, names } = openNamed(entry)
   const { start, end } = choose(names)
@@ -84,12 +80,12 @@ export function decodePacked(key: string, entry: Entry, choose: Choose): Chunk {
   }
 }
 
-/** @throws Error if it is damaged */
+/** @throws Error if the chunk is damaged */
 export function namesInPacked(entry: Entry): Names {
   return openNamed(entry).names
 }
 
-/** @throws Error if it is damaged */
+/** @throws Error if the chunk is damaged */
 export function packedColumns(entry: Entry): PackedColumns {
   const { reader, count, first, forms } = open(entry)
   const datetimes = readTimes(reader, count, first.datetime)
@@ -99,7 +95,7 @@ export function packedColumns(entry: Entry): PackedColumns {
   return { datetimes, values: readValues(reader, count, forms.value) }
 }
 
-/** With all that places its records. @throws Error if it is damaged */
+/** Also reads the columns that give the records their keys. @throws Error if the chunk is damaged */
 function openNamed(entry: Entry) {
   const opened = open(entry)
   const { reader, count, first } = opened
@@ -112,18 +108,18 @@ function openNamed(entry: Entry) {
   return { ...opened, datetimes, writeNumbers, places, names: { length: count, at } satisfies Names }
 }
 
-/** @throws Error if its checksum or its head is wrong */
+/** @throws Error if the checksum or the head is wrong */
 function open([name, bytes]: Entry) {
   const end = bytes.length - sumLength
   if (end < headLength || crc32(bytes.subarray(0, end)) !== bytes.readUInt32LE(end)) throw damaged()
   const reader = new ColumnReader(bytes, headLength, end)
   const count = reader.natural()
-  // Each takes a byte of a column at least.
+  // Each record takes at least one byte.
   if (count < 1 || count > end) throw damaged()
   return { reader, count, first: positionInRecordKey(name), forms: { value: bytes[1], position: bytes[2] } }
 }
 
-/** How many records it says that it has. */
+/** The record count of a packed chunk, whose checksum is not verified. */
 export function countInPacked(bytes: Buffer): number {
   return new ColumnReader(bytes, headLength, bytes.length).natural()
 }
@@ -132,7 +128,7 @@ function damaged(): Error {
   return new Error('a packed chunk of records is damaged')
 }
 
-/** Most devices measure in equal steps, so the difference of two steps is next to nothing. */
+/** Writes the differences of consecutive steps: most devices measure at equal intervals, which makes these differences small. */
 function writeTimes(writer: ColumnWriter, records: readonly StoredRecord[]): void {
   let before = records[0]?.datetime ?? 0
   let stepBefore = 0
@@ -157,7 +153,7 @@ function readTimes(reader: ColumnReader, count: number, first: number): Float64A
   return datetimes
 }
 
-/** Undefined if not all values are numbers that come back to the letter. */
+/** @returns undefined unless the shortest text of every number is the value */
 function numbersOf(records: readonly StoredRecord[]): Float64Array | undefined {
   const numbers = new Float64Array(records.length)
   for (let index = 0; index < records.length; index++) {
@@ -169,7 +165,7 @@ function numbersOf(records: readonly StoredRecord[]): Float64Array | undefined {
   return numbers
 }
 
-/** How many decimals make all of them whole numbers from which they come back to the last bit; undefined: none do. */
+/** @returns the decimals by which every number can be scaled to an integer and back without loss; undefined: there are none */
 function decimalsOf(records: readonly StoredRecord[], numbers: Float64Array): number | undefined {
   let decimals = 0
   for (const { value } of records) {
@@ -210,7 +206,7 @@ function positionFormOf(records: readonly StoredRecord[]): keyof typeof position
   return positions.every(({ lat, long }) => isExact(lat) && isExact(long)) ? 'integers' : 'doubles'
 }
 
-/** A bit for each record, whether it has one, then the latitudes, then the longitudes. */
+/** Writes a bitmap of the records that have a position, then the latitudes, then the longitudes. */
 function writePositions(
   writer: ColumnWriter,
   records: readonly StoredRecord[],
@@ -229,7 +225,7 @@ function writePositions(
   }
 }
 
-/** By the place of the record; undefined if none has one. */
+/** @returns the position of a record by its index; undefined if no record has one */
 function readPositions(
   reader: ColumnReader,
   count: number,

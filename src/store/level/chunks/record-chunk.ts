@@ -7,15 +7,15 @@ import { countInPacked, decodePacked, namesInPacked, packedForm, packedValue } f
 import { countInText, decodeText, newestInText, newestNameInText, textForm, textValue } from './text-chunk.ts'
 
 /**
- * The forms of a chunk in the database, distinguished by the first byte of the value: of one record, that of the record
- * (../record-value.ts); of several of one write, text (text-chunk.ts); of many writes, packed (packed-chunk.ts).
+ * The first byte of its value distinguishes the forms of a chunk in the database: a single record (../../record-value.ts),
+ * text for several records of one write (text-chunk.ts), and packed for records of many writes (packed-chunk.ts).
  */
 
-/** Of one that is text: what has to be written anew when a late record parts it, and read for its last. */
+/** Bounds of a text chunk, all of which is written again when a late record splits it, and read for its last record. */
 const mostRecords = 128
 const mostText = 4_096
 
-/** A chunk while its write is put together. */
+/** A text chunk while its write is staged. */
 export class ChunkDraft implements Chunk {
   readonly resource: number
   readonly records: StoredRecord[] = []
@@ -29,7 +29,7 @@ export class ChunkDraft implements Chunk {
     this.#writeNumber = writeNumber
   }
 
-  /** Adds a record behind the others, if it may be as long as that. @returns whether it was added */
+  /** Appends a record unless the chunk would become too long. @returns whether it was added */
   add(record: StoredRecord, place: number): boolean {
     const text = this.#text + record.value.length
     if (this.records.length === mostRecords || (text > mostText && this.records.length > 0)) return false
@@ -41,7 +41,7 @@ export class ChunkDraft implements Chunk {
   }
 }
 
-/** The value of its entry: text, which costs least, for what a write leaves and the parts of that. */
+/** The value of a chunk's entry: text, which is cheapest to make, for records of one write, otherwise packed. */
 export function chunkValue(chunk: Chunk): Buffer | string {
   const { records, writeNumbers } = chunk
   const [first] = records
@@ -52,9 +52,8 @@ export function chunkValue(chunk: Chunk): Buffer | string {
 }
 
 /**
- * @param key of the resource
- * @param choose among several records; one alone is in the range whose entries were read
- * @throws Error if it is a packed chunk that is damaged
+ * @param choose applies to chunks of several records; a single record is always in the range whose entries were read
+ * @throws Error if a packed chunk is damaged
  */
 export function decodeChunk(key: string, entry: Entry, choose = all): Chunk {
   const [name, bytes] = entry
@@ -69,7 +68,6 @@ export function decodeChunk(key: string, entry: Entry, choose = all): Chunk {
   }
 }
 
-/** The newest record of an entry. */
 export function newestIn(key: string, entry: Entry): StoredRecord {
   const [name, bytes] = entry
   if (bytes[0] === textForm) return newestInText(key, entry)
@@ -77,7 +75,7 @@ export function newestIn(key: string, entry: Entry): StoredRecord {
   return newestOfChunk ?? decodeRecord(key, positionInRecordKey(name).datetime, bytes)
 }
 
-/** The key that the newest record of an entry would have alone. */
+/** The key that the newest record would have as an entry of its own. */
 export function newestName(entry: Entry): Buffer {
   const [name, bytes] = entry
   if (bytes[0] === textForm) return newestNameInText(entry)
@@ -90,13 +88,13 @@ export function namedRecords(key: string, entry: Entry): NamedRecord[] {
   return named(decodeChunk(key, entry))
 }
 
-/** How many records an entry has. */
+/** The record count of an entry's value. */
 export function countIn(bytes: Buffer): number {
   if (bytes[0] === textForm) return countInText(bytes)
   return bytes[0] === packedForm ? countInPacked(bytes) : 1
 }
 
-/** Whether the value is that of several records. */
+/** Whether the value is in a form for several records. */
 export function isChunk(bytes: Buffer): boolean {
   return bytes[0] === textForm || bytes[0] === packedForm
 }

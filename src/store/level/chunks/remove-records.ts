@@ -15,17 +15,17 @@ import { chunkKey, type NamedRecord, partsOf } from './chunk.ts'
 import { chunkValue, decodeChunk, isChunk, newestName } from './record-chunk.ts'
 import { entryStart } from './time-line.ts'
 
-/** So few that taking them apart holds nobody up. */
+/** Size of a piece: small enough to decode without delaying commits. */
 const readAtOnce = { limit: 2_000, bytes: 64 * 1024 }
 
 interface RemovalParts {
   readonly database: Database
-  /** Runs a task while nothing is committed: what is read of a run must still hold when it is put anew. */
+  /** Runs a task while nothing is committed, so that a chunk does not change between its read and its write. */
   readonly alone: <T>(task: () => Promise<T>) => Promise<T>
   readonly unpacked: Unpacked
 }
 
-/** Removes the records of a range that were written up to a write, in pieces; durable when it resolves. */
+/** Removes the records of a range up to the write `lastWrite`, in pieces; durable when it resolves. @returns how many */
 export async function removeRecords(
   parts: RemovalParts,
   { gte, lt }: KeyRange,
@@ -68,11 +68,7 @@ async function removePiece({ database, unpacked }: RemovalParts, range: KeyRange
   return { count, next: behind(newestName(last)) }
 }
 
-/**
- * Takes records out of an entry, and puts what is left of it.
- *
- * @returns how many were taken out, and the keys of what is put under others than that of the entry
- */
+/** Removes records from an entry in a batch. @returns how many, and the new keys under which the batch puts the rest */
 export function takeOut(
   batch: Batch,
   entry: Entry,

@@ -12,37 +12,36 @@ import { decodeChunk, newestIn } from './record-chunk.ts'
 /**
  * The resend check (contract §4, resend (a)): is this record stored already?
  *
- * A record newer than everything in its resource cannot be, and costs no read. Any other has the records of its
- * datetime read and compared. Datetimes at which one resource has very many records (a device that stamps all of a
- * day alike) would make that slow: from the 257th on, each record also leaves a digest in an index of its own (a
- * duplicate key), so that the check costs one read more, however many records have the datetime.
+ * A record that is newer than all of its resource is new, without a read. Any other record is compared with the records of its
+ * datetime. That would be slow if a resource had very many records of one datetime, such as those of a device that
+ * gives a whole day one datetime. So from the 257th on, each record also leaves a digest in an index (a duplicate key),
+ * and the check needs one more read, however many records have the datetime.
  */
 
 const pageSize = 64
 
-/** The records that are stored at one datetime of one resource. */
+/** The stored records of one datetime of a resource. */
 export interface Point {
   count: number
   readonly measurements: Set<string>
 }
 
-/** A chunk, and the entry that it is. */
 interface StoredChunk {
   readonly entry: Entry
   readonly chunk: Chunk
 }
 
-/** What is stored of a resource around the records of a group. */
+/** The stored content of a resource around the records of a group. */
 export interface Surroundings {
   /** By datetime. */
   readonly points: Map<number, Point>
-  /** Chunks of records between which one may come to stand. */
+  /** Chunks that a record may split, in order. */
   readonly chunks: readonly StoredChunk[]
   /** Of the resource (../compaction/watermark.ts). */
   readonly watermark: Buffer | undefined
 }
 
-/** What is stored around all records of these writes that may be stored already, by resource number. */
+/** The surroundings of all records of these writes that may be stored already, by resource number. */
 export async function loadSurroundings(
   database: Database,
   resources: Resources,
@@ -67,7 +66,7 @@ export async function loadSurroundings(
   return surroundings
 }
 
-/** Whether a read is needed to know that. */
+/** Whether only a read can show if the record is stored. */
 export function mayBeStored(record: AcceptedRecord, resource: Resource): boolean {
   if (record.datetime !== resource.newest) return record.datetime < resource.newest
   return record.explicit || resource.atNewest === undefined
@@ -95,7 +94,7 @@ async function loadSurroundingsOf(
   return { points, chunks, watermark }
 }
 
-/** One pass over the time line, which leaps where the next datetime is far: late records may be dense or sparse. */
+/** One pass over the time line that skips ahead where the next datetime is far: late records may be dense or sparse. */
 async function compareOneByOne(
   database: Database,
   resource: number,
@@ -122,7 +121,7 @@ async function compareOneByOne(
       }
       const hasIndex = points.get(datetime)?.count === comparedOneByOne
       while (wanted < datetimes.length && (datetimes[wanted] ?? 0) < datetime + (hasIndex ? 1 : 0)) wanted++
-      // The rest of the records of an indexed datetime is leapt over, and its last record may be in a chunk that goes on behind it.
+      // The pass skips the rest of an indexed datetime, whose last record may be in a chunk with later records.
       const last = hasIndex ? await line.before(recordKey(resource, datetime + 1, 0, 0)) : undefined
       if (last) parted.look({ entry: last, chunk: decodeChunk('', last) })
       const next = datetimes[wanted]
@@ -135,19 +134,19 @@ async function compareOneByOne(
   return { points, chunks: parted.found }
 }
 
-/** The entries of a resource, read on from anywhere. */
+/** A cursor over the entries of a resource. */
 class TimeLine {
   readonly #forward: Cursor
   readonly #backward: Cursor
 
-  /** @param end datetime behind all that is read */
+  /** @param end datetime, exclusive */
   constructor(database: Database, resource: number, end: number) {
     this.#forward = new Cursor(database, recordKeys(resource, 0, end))
-    // A cursor finds nothing from a key that is out of its range.
+    // Over the whole resource, since a cursor finds nothing when it seeks a key outside its range.
     this.#backward = new Cursor(database, recordKeys(resource), { reverse: true })
   }
 
-  /** To the entry in which a record with this key would be. */
+  /** Moves to the entry that would hold a record with this key. */
   async goTo(key: Buffer): Promise<void> {
     const before = await this.before(key)
     const isInside =
@@ -159,7 +158,7 @@ class TimeLine {
     return this.#forward.nextOf(pageSize)
   }
 
-  /** The last entry whose key is lower. */
+  /** The last entry with a lower key. */
   before(key: Buffer): Promise<Entry | undefined> {
     this.#backward.seek(key)
     return this.#backward.next()
@@ -170,11 +169,11 @@ class TimeLine {
   }
 }
 
-/** Gathers the chunks that a record of one of some datetimes would part. */
+/** Collects the chunks that a record of one of these datetimes would split. */
 class PartedChunks {
   readonly found: StoredChunk[] = []
   readonly #datetimes: readonly number[]
-  /** Those in front of this one are in front of every chunk to come. */
+  /** Index of the first datetime that the next chunk may contain. */
   #next = 0
 
   /** @param datetimes ascending */
@@ -182,7 +181,7 @@ class PartedChunks {
     this.#datetimes = datetimes
   }
 
-  /** @param stored not in front of those that were looked at before */
+  /** @param stored chunk that is not in front of those of the calls before */
   look(stored: StoredChunk): void {
     const [first, last] = [firstDatetime(stored.chunk), lastDatetime(stored.chunk)]
     while ((this.#datetimes[this.#next] ?? first) < first) this.#next++
@@ -191,13 +190,13 @@ class PartedChunks {
   }
 }
 
-/** The duplicate key that a record leaves if `count` records of its datetime are there before it. */
+/** The duplicate key of a record that `count` records of its datetime precede; undefined: it gets none. */
 export function duplicateKeyOf(record: AcceptedRecord, resource: number, count: number): Buffer | undefined {
   if (count < comparedOneByOne) return undefined
   return duplicateKeyAt(resource, record.datetime, record)
 }
 
-/** The duplicate key that a record of this datetime has left, if it has left one. */
+/** The duplicate key of a record, whether or not the store has it. */
 export function duplicateKeyAt(resource: number, datetime: number, record: StoredRecord): Buffer {
   return duplicateKey(resource, datetime, digestOf(measurement(record)))
 }

@@ -24,7 +24,7 @@ import { ChunkDraft, chunkValue } from './record-chunk.ts'
 import { duplicateKeyOf, loadSurroundings, type Surroundings } from './resend-check.ts'
 import { StagedResource } from './staged-resource.ts'
 
-/** The key of a record while it is put: the batch copies it. */
+/** Reused for the key of each record: the batch copies it. */
 const keyBytes = Buffer.allocUnsafe(recordKeyLength)
 
 export interface StagedRecordsParts {
@@ -34,24 +34,24 @@ export interface StagedRecordsParts {
 }
 
 /**
- * The records of a group as they are put into its batch, and their resources as they will be once it is committed: which
- * records are new, which stand together in a chunk, and which part one.
+ * Puts the records of a group into its batch, and knows their resources as they will be after the commit: which
+ * records are new, which form a chunk, and which split one.
  */
 export class StagedRecords {
-  /** Of the next resource that is made. */
+  /** Number of the next new resource. */
   nextResource: number
   readonly #parts: StagedRecordsParts
   readonly #batch: Batch
-  /** Of the group before this one, while it is being written. */
+  /** Records of the group before this one, while it is being written. */
   #behind: StagedRecords | undefined
   /** By thing, then by key. */
   readonly resources = new Map<string, Map<string, StagedResource>>()
   #surroundings: ReadonlyMap<number, Surroundings> = new Map()
   /** Resources with a draft of the write that is being staged. */
   readonly #drafted = new Set<StagedResource>()
-  /** How many resources each thing has that is given more by the group, where that is counted. */
+  /** The resource count of each thing to which the group adds resources, if that is counted. */
   #growing = new Map<string, number>()
-  /** The keys that are put and were not there before, but for those of the writes' records. */
+  /** Keys that the batch adds, other than those of the writes' records. */
   readonly #added: Buffer[] = []
 
   constructor(parts: StagedRecordsParts, batch: Batch, nextResource: number, behind?: StagedRecords) {
@@ -61,7 +61,7 @@ export class StagedRecords {
     this.#behind = behind
   }
 
-  /** Reads what has to be known to stage these. @returns the chunks and watermarks that may be put anew, as they are */
+  /** Reads what `stage` needs for these writes. @returns the present entries of the chunks and watermarks that may be replaced */
   async load(writes: readonly Append[]): Promise<Entry[]> {
     const { database, resources } = this.#parts
     this.#growing = await resources.load(writes)
@@ -72,7 +72,7 @@ export class StagedRecords {
     ])
   }
 
-  /** Whether all of its records are new for certain, without a read. */
+  /** Whether all records of the write are certainly new; makes no read. */
   areNew({ thingId, records }: Append): boolean {
     return records.every(record => this.#staged(thingId, record.key)?.mayBeStored(record) === false)
   }
@@ -86,8 +86,8 @@ export class StagedRecords {
   }
 
   /**
-   * @param records all of the write, or the next ones of it
-   * @returns those that are new
+   * @param records all records of the write, or the next of them
+   * @returns the new records
    */
   stage(write: Append, records: readonly AcceptedRecord[], writeNumber: number): readonly AcceptedRecord[] {
     let repeated: Set<AcceptedRecord> | undefined
@@ -97,18 +97,18 @@ export class StagedRecords {
       repeated ??= new Set()
       repeated.add(record)
     }
-    // Mostly all are new: then they are a commit's as they came.
+    // Mostly all are new, and no copy is needed.
     return repeated ? records.filter(record => !repeated.has(record)) : records
   }
 
-  /** All records of a write are staged. */
+  /** Called when all records of a write are staged. */
   endWrite(): void {
     if (this.#drafted.size === 0) return
     for (const resource of this.#drafted) this.#putDraft(resource)
     this.#drafted.clear()
   }
 
-  /** Puts, one by one, what is left of the chunks that were parted and is not put yet: once all writes are staged. */
+  /** Puts the parts of split chunks that are not put yet, one at a time. Called when all writes are staged. */
   *putParts(): Generator<void> {
     for (const ofThing of this.resources.values()) {
       for (const resource of ofThing.values()) {
@@ -124,18 +124,18 @@ export class StagedRecords {
     }
   }
 
-  /** What was not there before. */
+  /** Puts a new key. */
   put(key: Buffer, value: Buffer): void {
     putBytes(this.#batch, key, value)
     this.#added.push(key)
   }
 
-  /** Nothing is staged from now on. */
+  /** Called when nothing more is staged. */
   end(): void {
     this.#behind = undefined
   }
 
-  /** They are committed. */
+  /** Called when the group is committed. */
   remember(): void {
     const { resources, unpacked } = this.#parts
     for (const [thingId, ofThing] of this.resources) {
@@ -150,10 +150,7 @@ export class StagedRecords {
     resources.evict()
   }
 
-  /**
-   * All keys that were put and not there before, for when that has failed: to make those of records twice costs less than to
-   * keep them.
-   */
+  /** All new keys, for undoing a failed write. The keys of records are made again, which is cheaper than keeping them. */
   *addedKeys(commits: Iterable<Commit>): Generator<Buffer> {
     yield* this.#added
     for (const { thingId, writeNumber, records, stored } of commits) {
@@ -164,7 +161,7 @@ export class StagedRecords {
     }
   }
 
-  /** @param isOnly whether it is the only one of its write @returns whether the record is new */
+  /** @param isOnly whether the write has no other record @returns whether the record is new */
   #stageRecord(thingId: string, record: AcceptedRecord, writeNumber: number, isOnly: boolean): boolean {
     const resource = this.#resource(thingId, record.key)
     const { count, isStored } = resource.look(record)
@@ -191,7 +188,7 @@ export class StagedRecords {
     resource.draft.add(record, record.place)
   }
 
-  /** One that does not stand behind all others may part a chunk. */
+  /** A late record may split a chunk. */
   #stageLate(resource: StagedResource, record: AcceptedRecord, writeNumber: number): void {
     this.#putDraft(resource)
     resource.part(record.datetime)
@@ -213,7 +210,7 @@ export class StagedRecords {
     return this.#staged(thingId, key) ?? this.#add(thingId, key, this.#newResource(thingId, key))
   }
 
-  /** Undefined if the resource is not known. */
+  /** @returns undefined if the resource is not known */
   #staged(thingId: string, key: string): StagedResource | undefined {
     const staged = this.resources.get(thingId)?.get(key)
     if (staged) return staged

@@ -8,34 +8,34 @@ import { type Chunk, firstDatetime, lastDatetime, partedAt } from './chunk.ts'
 import type { ChunkDraft } from './record-chunk.ts'
 import { mayBeStored, type Point, type Surroundings } from './resend-check.ts'
 
-/** A resource as it will be once the group that is being put together is committed. */
+/** A resource as it will be after the commit of the group that is being staged. */
 export class StagedResource implements Resource {
   readonly number: number
   newest: number
   atNewest: number | undefined
   readonly #committed: Resource
   readonly #loaded: ReadonlyMap<number, Point> | undefined
-  /** By datetime; made when a record needs it, since records in time order do not. */
+  /** By datetime; created on demand, since records in time order need no points. */
   #points: Map<number, Point> | undefined
   readonly #staged: AcceptedRecord[] = []
 
   /** How many records the group adds. */
   added = 0
-  /** Datetimes of those among them that do not stand behind all others. */
+  /** Datetimes of the late records among them. */
   late: Span | undefined
-  /** Begins of the days of which they may take a rollup. */
+  /** Begins of the days whose rollups late records may make stale. */
   readonly staleDays = new Set<number>()
-  /** How far the resource was packed before; known if a record may be late. */
+  /** The watermark before this group; known if a record may be late. */
   readonly #watermark: Buffer | undefined
 
-  /** Of the write that is being staged: its newest records, while more may come. */
+  /** The newest records of the write that is being staged, while more may follow. */
   draft: ChunkDraft | undefined
-  /** Between whose records one may come to stand, in order. */
+  /** Chunks that a record may split, in order. */
   readonly #chunks: Chunk[]
-  /** The datetimes at which chunks are parted. */
+  /** The datetimes at which chunks are split. */
   readonly #cuts = new Map<Chunk, number[]>()
 
-  /** @param surroundings what was read of the resource for this group */
+  /** @param surroundings stored content that was read for this group */
   constructor(committed: Resource, surroundings: Surroundings | undefined) {
     this.number = committed.number
     this.newest = committed.newest
@@ -46,15 +46,12 @@ export class StagedResource implements Resource {
     this.#chunks = surroundings?.chunks.map(({ chunk }) => chunk) ?? []
   }
 
-  /** Whether the record may have been stored before this group, so that points have to be read. */
+  /** Whether the record may have been stored before this group, so that its point must be read. */
   mayBeStored(record: AcceptedRecord): boolean {
     return mayBeStored(record, this.#committed)
   }
 
-  /**
-   * How many records of its datetime come before this one, and whether it is one of them (resend (a)): those of its own
-   * write count, too.
-   */
+  /** @returns how many records of its datetime precede this one, also in its own write, and whether one equals it (resend (a)) */
   look(record: AcceptedRecord): { count: number; isStored: boolean } {
     if (record.datetime > this.newest) return { count: 0, isStored: false }
     if (!record.explicit && record.datetime === this.newest && this.atNewest !== undefined) {
@@ -64,7 +61,7 @@ export class StagedResource implements Resource {
     return { count, isStored: record.explicit && measurements.has(measurement(record)) }
   }
 
-  /** Adds a record; `count` is what `look` said. */
+  /** @param count result of `look` */
   add(record: AcceptedRecord, count: number): void {
     this.added++
     if (record.datetime >= this.newest) {
@@ -75,27 +72,28 @@ export class StagedResource implements Resource {
     else this.#staged.push(record)
   }
 
-  /** That the group puts this chunk, behind all others. */
+  /** Called when the group puts this chunk, behind all others. */
   hold(chunk: Chunk): void {
-    // Between records of one datetime none can come to stand.
+    // No record can come between records of one datetime.
     if (firstDatetime(chunk) < lastDatetime(chunk)) this.#chunks.push(chunk)
   }
 
-  /** That a record of this datetime is put, which may stand between those of a chunk. */
+  /** Called when the group puts a late record of this datetime, which may split a chunk. */
   part(datetime: number): void {
     const { from = datetime, to = datetime } = this.late ?? {}
     this.late = { from: Math.min(from, datetime), to: Math.max(to, datetime) }
     const day = dayOf(datetime)
-    // Only days that are over have one, and only resources that have a watermark.
+    // Only finished days of resources with a watermark have a rollup.
     if (this.#watermark && day + dayLength <= this.newest) this.staleDays.add(day)
-    const chunk = this.#chunks[this.#indexBehind(datetime) - 1]
+    const chunksUpTo = partitionPoint(this.#chunks, chunk => firstDatetime(chunk) <= datetime)
+    const chunk = this.#chunks[chunksUpTo - 1]
     if (!chunk || lastDatetime(chunk) <= datetime) return
     const cuts = this.#cuts.get(chunk)
     if (cuts) cuts.push(datetime)
     else this.#cuts.set(chunk, [datetime])
   }
 
-  /** The watermark as it was and as it is to be, if late records change something in front of it. */
+  /** The old and the new watermark, if a late record comes before the old one. */
   get loweredWatermark(): { readonly from: Buffer; readonly to: Buffer } | undefined {
     if (!this.#watermark || !this.late) return undefined
     const { from } = this.late
@@ -103,16 +101,11 @@ export class StagedResource implements Resource {
     return { from: this.#watermark, to: recordKey(this.number, from, 0, 0) }
   }
 
-  /** What is to be put in place of the chunks that were parted since the last call: once, however many records have parted one. */
+  /** The parts of the chunks that were split since the last call. */
   takeParts(): Chunk[] {
     const parts = [...this.#cuts].flatMap(([chunk, datetimes]) => partedAt(chunk, datetimes))
     this.#cuts.clear()
     return parts
-  }
-
-  /** How many of the chunks begin at this datetime or before. */
-  #indexBehind(datetime: number): number {
-    return partitionPoint(this.#chunks, chunk => firstDatetime(chunk) <= datetime)
   }
 
   #point(datetime: number): Point {
@@ -122,16 +115,11 @@ export class StagedResource implements Resource {
     }
     const known = this.#points.get(datetime)
     if (known) return known
-    const point = this.#loaded?.get(datetime) ?? {
-      count: this.#committedCount(datetime),
-      measurements: new Set(),
-    }
+    const { newest, atNewest = 0 } = this.#committed
+    const count = datetime === newest ? atNewest : 0
+    const point = this.#loaded?.get(datetime) ?? { count, measurements: new Set() }
     this.#points.set(datetime, point)
     return point
-  }
-
-  #committedCount(datetime: number): number {
-    return datetime === this.#committed.newest ? (this.#committed.atNewest ?? 0) : 0
   }
 
   #addToPoint(record: AcceptedRecord): void {

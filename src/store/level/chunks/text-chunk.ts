@@ -4,11 +4,11 @@ import { positionInRecordKey, recordKey, resourceInRecordKey } from '../keys.ts'
 import type { Chunk } from './chunk.ts'
 
 /**
- * A chunk of several records of one write, as it is committed: text, a byte that says so, then its records, each a head and the
- * value as JSON text. JSON has none of the control characters that stand between them.
+ * A text chunk: several records of one write, as they are committed. Its value is a byte for the form, then the records, each
+ * a head and the value as JSON text. JSON text has none of the control characters that separate them.
  */
 
-/** The first byte of its value: no kind of record has it. */
+/** First byte of a text chunk; no kind of record has it. */
 export const textForm = 4
 const start = String.fromCharCode(textForm)
 const recordEnd = '\x01'
@@ -29,7 +29,6 @@ export function textValue({ records, places }: Chunk): string {
   return text
 }
 
-/** @param key of the resource */
 export function decodeText(key: string, [name, bytes]: Entry): Chunk {
   const { datetime, writeNumber } = positionInRecordKey(name)
   const records: StoredRecord[] = []
@@ -47,12 +46,12 @@ export function decodeText(key: string, [name, bytes]: Entry): Chunk {
   return { resource: resourceInRecordKey(name), records, writeNumbers, places }
 }
 
-/** Its newest record, without the others. @param key of the resource */
+/** Decodes the newest record alone. */
 export function newestInText(key: string, entry: Entry): StoredRecord {
   return lastPart(key, entry).record
 }
 
-/** The key that its newest record would have alone. */
+/** The key that the newest record would have as an entry of its own. */
 export function newestNameInText(entry: Entry): Buffer {
   const { record, place } = lastPart('', entry)
   const { writeNumber } = positionInRecordKey(entry[0])
@@ -66,14 +65,13 @@ function lastPart(key: string, [name, bytes]: Entry) {
   return decodePart(key, datetime, text, 0, text.length)
 }
 
-/** How many records it has. */
 export function countInText(bytes: Buffer): number {
   let count = 1
   for (let at = bytes.indexOf(recordEndByte); at !== -1; at = bytes.indexOf(recordEndByte, at + 1)) count++
   return count
 }
 
-/** The record of a part of the text, exclusive of its end. @param first datetime of the first record of the chunk */
+/** Decodes the record from `start` to `end` (exclusive) of the text. @param first datetime of the chunk's first record */
 function decodePart(
   key: string,
   first: number,

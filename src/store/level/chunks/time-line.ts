@@ -8,17 +8,16 @@ import { type Chunk, type NamedRecord, named, within } from './chunk.ts'
 import { decodeChunk, isChunk, namedRecords, newestIn, newestName } from './record-chunk.ts'
 
 /**
- * The records of a resource in their order, each under the key that it would have alone. Who reads them here need not know that
- * several may be one entry of the database, a chunk.
+ * Reads the records of a resource in order, each with the key that it would have as an entry of its own. A caller need not
+ * know that several records may be one entry of the database, a chunk.
  */
 
 export type { NamedRecord }
 
 /**
- * The records of a range of record keys, some at a time, as they are when the first are asked for.
+ * The records of a range of record keys, some at a time, as of the first read.
  *
- * @param key of the resource
- * @param options of the entries that are read; the entry at the start of the range may have no record in it
+ * @param options for reading entries; the first entry that is read may have no record in the range
  */
 export async function* recordsIn(
   database: Readable,
@@ -29,7 +28,7 @@ export async function* recordsIn(
   for await (const chunks of chunksIn(database, key, range, options)) yield recordsOf(chunks, options.reverse)
 }
 
-/** As `recordsIn`, as chunks: in the order that is asked for, and the records of each in their own. No chunk is empty. */
+/** The same as chunks. `reverse` reverses the chunks, not the records of each. No chunk is empty. */
 export async function* chunksIn(
   database: Readable,
   key: string,
@@ -39,7 +38,7 @@ export async function* chunksIn(
   for await (const entries of entriesIn(database, range, options)) yield chunksOf(entries, key, range)
 }
 
-/** The entries in which the records of a range of record keys are, some at a time; that at its start may have none of them. */
+/** The entries that hold the records of a range of record keys, some at a time; the first entry may have none of them. */
 export async function* entriesIn(
   database: Readable,
   range: KeyRange,
@@ -50,13 +49,13 @@ export async function* entriesIn(
   else yield* entriesFrom(database, range, options)
 }
 
-/** A read for itself finds where to begin. */
+/** Ascending, which takes a read of its own to find the first entry. */
 async function* entriesFrom(
   database: Readable,
   range: KeyRange,
   options: ScanOptions,
 ): AsyncGenerator<Entry[], void, undefined> {
-  // One for both reads: what is written or packed between them is seen by neither.
+  // One snapshot for both reads, so that nothing is written or packed between them.
   const own = options.snapshot ? undefined : database.level.snapshot()
   const { snapshot = own } = options
   try {
@@ -67,7 +66,7 @@ async function* entriesFrom(
   }
 }
 
-/** One read is enough backwards: it ends with the entry in front of the range, if that is a chunk, which may reach it. */
+/** Descending, in one read, which ends with the entry in front of the range if that is a chunk, which may reach into the range. */
 async function* entriesBackTo(
   database: Readable,
   { gte: start, lt }: KeyRange,
@@ -87,7 +86,7 @@ async function* entriesBackTo(
   }
 }
 
-/** Taken apart as they are asked for: a page may be full in the middle of them. */
+/** Decodes lazily: a page may be full before the last entry. */
 function* chunksOf(entries: readonly Entry[], key: string, range: KeyRange): Generator<Chunk> {
   const choose = within(range)
   for (const entry of entries) {
@@ -103,7 +102,6 @@ function* recordsOf(chunks: Iterable<Chunk>, reverse = false): Generator<NamedRe
   }
 }
 
-/** The newest record of a resource. */
 export async function newestRecord(
   database: Database,
   key: string,
@@ -114,7 +112,7 @@ export async function newestRecord(
   return entry && newestIn(key, entry)
 }
 
-/** The newest record of a resource in front of a record key of it. */
+/** The newest record of a resource in front of one of its record keys. */
 export async function recordBefore(
   database: Database,
   key: string,
@@ -125,13 +123,13 @@ export async function recordBefore(
   return entry && namedRecords(key, entry).findLast(({ name }) => Buffer.compare(name, before) < 0)
 }
 
-/** The entry that a record is in. */
+/** The entry that holds a record. */
 export async function entryOf(database: Database, name: Buffer): Promise<Entry | undefined> {
   const { gte } = recordKeys(resourceInRecordKey(name))
   return await lastEntry(database, { gte, lt: behind(name) })
 }
 
-/** Where the entry begins that a record key is in: a chunk in front of it may reach it. The key itself if none does. */
+/** Where a read from a record key has to begin: at the entry in front of the key if that reaches it, otherwise at the key. */
 export async function entryStart(
   database: Readable,
   key: Buffer,
@@ -143,12 +141,12 @@ export async function entryStart(
   return before && Buffer.compare(newestName(before), key) >= 0 ? before[0] : key
 }
 
-/** Whether no entry of the resource begins in front of it. */
+/** Whether no entry of the resource can begin in front of the key. */
 function isFirst(key: Buffer): boolean {
   return Buffer.compare(key, recordKeys(resourceInRecordKey(key)).gte) <= 0
 }
 
-/** The records of an entry, each as the entry that it would be alone. */
+/** The records of an entry, each as an entry of its own. */
 export function singles(entry: Entry): Entry[] {
   if (!isChunk(entry[1])) return [entry]
   return namedRecords('', entry).map(({ name, record }) => [name, encodeRecord(record)])

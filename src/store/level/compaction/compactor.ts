@@ -4,13 +4,13 @@ import { type Entry, firstEntries } from '../database/scan.ts'
 import { behind, type KeyRange, keysOf, prefix } from '../keys.ts'
 import { type PackedSizes, ResourceCompactor, type ResourceCompactorParts } from './resource-compactor.ts'
 
-/** When what is packed. */
+/** Sizes and times of the compaction. */
 export interface Compaction extends PackedSizes {
-  /** So many records make a resource worth a look. */
+  /** Number of new records that make a resource due. */
   readonly growth: number
-  /** Milliseconds from the start to the first look: what is opened for a moment needs none. */
+  /** Milliseconds from the start to the first pass: a store that is opened briefly needs none. */
   readonly firstLook: number
-  /** How many times as long as a step took the compactor rests, on an event loop with nothing else to do, and on a full one. */
+  /** The rest after a step, as a multiple of the step's duration, on an idle and on a fully loaded event loop. */
   readonly rests: { readonly idle: number; readonly busy: number }
 }
 
@@ -25,23 +25,20 @@ export const usualCompaction: Compaction = {
 }
 
 interface CompactorParts extends ResourceCompactorParts {
-  /** Whether the disk has too little room: compaction takes some before it gives more. */
+  /** Whether the disk has too little space: compaction needs some before it frees more. */
   readonly isShort: () => Promise<boolean>
 }
 
-/** Milliseconds until a failed step is tried again, or a short disk is looked at. */
+/** Milliseconds until a failed step is tried again, or a full disk is checked again. */
 const retryDelay = 1_000
 const resourcesAtOnce = 64
 
-/**
- * Packs while there is time for it. After the start it looks at every resource once, then at those that `Unpacked` was called with.
- */
+/** Packs resources in idle time: after the start every resource once, then those that `Unpacked` reports. */
 export class Compactor {
   readonly #parts: CompactorParts
   readonly #compaction: Compaction
   #isStopped = false
   #running: Promise<void> = Promise.resolve()
-  /** Ends the pause under way, or the wait for something to do. */
   #endPause: () => void = () => {}
   #endWait: () => void = () => {}
   #load: EventLoopUtilization = performance.eventLoopUtilization()
@@ -61,7 +58,7 @@ export class Compactor {
     this.#running = this.#run()
   }
 
-  /** Resolves when the step under way is done. */
+  /** Resolves when the current step is done. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#endPause()
@@ -79,7 +76,7 @@ export class Compactor {
     }
   }
 
-  /** Looks at every resource once, and at those that become due meanwhile. Never rejects. */
+  /** Packs every resource once, and those that become due meanwhile. Never rejects. */
   async packAll(): Promise<void> {
     const { gte, lt } = keysOf(prefix.resource)
     for (let from: Buffer | undefined = gte; from && !this.#isStopped; ) {
@@ -116,12 +113,12 @@ export class Compactor {
     if (!this.#isStopped) await this.#attempt(() => this.#resources.packResource(resource), resource)
   }
 
-  /** @param resource to be looked at again if the task fails and may not fail again @returns undefined: it has failed */
+  /** @param resource becomes due again if the task fails but may succeed later @returns undefined if the task has failed */
   async #attempt<T>(task: () => Promise<T>, resource?: number): Promise<T | undefined> {
     try {
       return await task()
     } catch (error) {
-      // What is damaged is left alone, and named by the check.
+      // A damaged resource stays as it is; `checkLevelStore` reports it.
       if (resource !== undefined && isPassing(error)) this.#parts.unpacked.putBack(resource)
       await this.#pause(retryDelay)
       return undefined

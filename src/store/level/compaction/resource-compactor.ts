@@ -16,33 +16,24 @@ import { rollupsOf } from '../rollups/roll-up.ts'
 import type { Span, Unpacked } from './unpacked.ts'
 import { putWatermark, readWatermark } from './watermark.ts'
 
-/** What is packed. */
 export interface PackedSizes extends Grouping {
-  /** So many records make a day worth a rollup: those of fewer are folded as quickly as it is read. */
+  /** Fewest records of a day with a rollup: fewer are folded as fast as a rollup is read. */
   readonly fewestOfDay: number
 }
 
 export interface ResourceCompactorParts {
   readonly database: Database
-  /** Runs a task while nothing is committed, as `GroupCommit.between`. */
+  /** Implements `GroupCommit.between`: runs a task while nothing is committed. */
   readonly between: <T>(task: () => Promise<T>) => Promise<T>
   readonly unpacked: Unpacked
 }
 
-/** Who says when the next step may be taken. */
+/** Decides when the next step may run. */
 export interface Turns {
-  /** @param worked milliseconds of the step before in which it did not only wait for its turn */
+  /** @param worked duration of the last step in milliseconds, without waiting */
   rest(worked: number): Promise<void>
   /** Whether no step may follow. */
   isOver(): Promise<boolean>
-}
-
-/** What is written in one batch. */
-interface Step {
-  readonly groups: readonly EntryGroup[]
-  readonly rollups: readonly Entry[]
-  /** Record key up to which the resource is packed then. */
-  readonly reached: Buffer | undefined
 }
 
 interface Removed {
@@ -52,28 +43,28 @@ interface Removed {
   readonly entries: number
 }
 
-/** Entries in front of a change that may be joined with what it left. */
+/** Entries in front of a change that may be joined with the entries behind it. */
 const neighbours = 3
 /**
- * What so many removed entries have left on the disk is worth the tables that are written anew without it: while there is more
- * to pack, and when there is not. Who reads the newest records passes over it.
+ * Number of removed entries after which the space that they free, and the reads that would skip them, are worth the rewriting of
+ * their tables: while there is more to pack, and when there is not.
  */
 const compactedAtOnce = { amidWork: 100_000, behindIt: 16_384 }
-/** Resources of which that is counted. */
+/** Most resources for which removed entries are counted. */
 const mostUncompacted = 10_000
 
 /**
- * Makes packed chunks of entries that are not the newest of their resource. A step is one batch: a chunk is put and the entries
- * that it is made of are removed, or nothing is. It is not waited for on the disk: either is right. What it read still holds
- * when it is written, since then nothing is committed, and nothing but additions behind it was since.
+ * Packs entries that are not the newest of their resource. A step is one batch: it puts a chunk and removes the entries
+ * that are in it, or does neither. The batch is not synced, since either state is right. Nothing is committed while it is
+ * written, and it is dropped if anything but an append behind its entries has happened since they were read.
  */
 export class ResourceCompactor {
   readonly #parts: ResourceCompactorParts
   readonly #sizes: PackedSizes
   readonly #turns: Turns
-  /** As of `Turns.rest`, of the step under way. */
+  /** Duration of the current step in milliseconds, without waiting. */
   #worked = 0
-  /** By resource: what was removed since it was compacted. */
+  /** Entries that were removed since the resource was compacted, by resource. */
   readonly #uncompacted = new Map<number, Removed>()
 
   constructor(parts: ResourceCompactorParts, sizes: PackedSizes, turns: Turns) {
@@ -82,16 +73,14 @@ export class ResourceCompactor {
     this.#turns = turns
   }
 
-  /**
-   * Packs what has become worth it since the resource was looked at. Rejects if an entry is damaged, or the database fails.
-   */
+  /** Packs a resource as far as that is worthwhile. Rejects if an entry is damaged, or the database fails. */
   async packResource(resource: number): Promise<void> {
     const { database, unpacked } = this.#parts
     const watermark = await readWatermark(database, resource)
     const newest = await lastEntry(database, recordKeys(resource))
     if (!newest) return
     const before = unpacked.markBefore(resource) ?? watermark ?? recordKey(resource, 0, 0, 0)
-    // What was removed may have been the last in front of it.
+    // A removal may have left no entry behind the mark.
     const packed = Buffer.compare(newest[0], before) < 0 ? newest[0] : before
     const spans = [...unpacked.takeSpans(resource)]
     try {
@@ -107,7 +96,7 @@ export class ResourceCompactor {
     await this.#packRange(resource, range, this.#sizes, undefined, watermark)
   }
 
-  /** Joins what a change has left. @param packed how far the resource was packed before @returns whether it was looked at */
+  /** Packs the entries around a change. @param packed record key up to which the resource was packed @returns whether it is done */
   async #packSpan(resource: number, { from, to }: Span, packed: Buffer): Promise<boolean> {
     const range = { gte: await this.#inFrontOf(recordKey(resource, from, 0, 0)), lt: packed }
     if (Buffer.compare(range.gte, range.lt) >= 0) return true
@@ -115,7 +104,7 @@ export class ResourceCompactor {
     return await this.#packRange(resource, range, grouping, recordKeys(resource, undefined, to).lt)
   }
 
-  /** Some entries in front of a record key: what stands there may be joined with what comes. */
+  /** The key a few entries in front of a record key: these entries may be joined with those behind them. */
   async #inFrontOf(name: Buffer): Promise<Buffer> {
     const range = { gte: recordKeys(resourceInRecordKey(name)).gte, lt: name }
     if (Buffer.compare(range.gte, range.lt) >= 0) return name
@@ -124,9 +113,9 @@ export class ResourceCompactor {
   }
 
   /**
-   * @param until record key behind which there is nothing more to do; undefined: the resource is packed up to where this ends
-   * @param watermark of the resource as it is stored
-   * @returns whether it came to the end
+   * @param until record key after which the work is done; undefined: packs the rest of the resource and puts its watermark
+   * @param watermark the stored watermark
+   * @returns whether it reached the end
    */
   async #packRange(
     resource: number,
@@ -140,7 +129,7 @@ export class ResourceCompactor {
       const begin = performance.now()
       unpacked.watch(resource)
       const { groups, next, isAtEnd } = await readGroups(database, { gte: from, lt }, grouping)
-      // The resource may have gone since it was found.
+      // The resource may have been removed meanwhile.
       if (!next) return true
       const rollups =
         until === undefined
@@ -153,7 +142,7 @@ export class ResourceCompactor {
       // A resource with few records needs no watermark.
       const isMarkToPut = isLast && reached && (watermark ? !watermark.equals(reached) : from !== gte)
       const isToPut = groups.length > 0 || rollups.length > 0 || isMarkToPut
-      if (isToPut && !(await this.#put(resource, { groups, rollups, reached }))) {
+      if (isToPut && !(await this.#put(resource, groups, rollups, reached))) {
         unpacked.putBack(resource)
         return false
       }
@@ -168,19 +157,18 @@ export class ResourceCompactor {
     }
   }
 
-  /** Rolls up again the days that a change has touched. @param packed as of `packSpan` @returns whether that was done */
+  /** Makes the rollups of the days of a change again. @param packed as in `#packSpan` @returns whether it is done */
   async #rollUpSpan(resource: number, { from, to }: Span, packed: Buffer): Promise<boolean> {
     const { unpacked } = this.#parts
     unpacked.watch(resource)
     const end = Math.min(dayOf(to) + dayLength, datetimeInRecordKey(packed))
     const rollups = await this.#rollups(resource, from, end)
-    if (rollups.length === 0 || (await this.#put(resource, { groups: [], rollups, reached: undefined })))
-      return true
+    if (rollups.length === 0 || (await this.#put(resource, [], rollups))) return true
     unpacked.putBack(resource)
     return false
   }
 
-  /** Those that are missing, of days that are over in front of `to`. @param from, to milliseconds */
+  /** The missing rollups of days that end before `to`. @param from, to milliseconds */
   async #rollups(resource: number, from: number, to: number): Promise<Entry[]> {
     const rollups: Entry[] = []
     const { fewestOfDay } = this.#sizes
@@ -189,15 +177,20 @@ export class ResourceCompactor {
     return rollups
   }
 
-  /** @returns whether what was read still held; otherwise nothing is put */
-  async #put(resource: number, { groups, rollups, reached }: Step): Promise<boolean> {
+  /** @param reached new watermark @returns false if the resource has changed since it was read: nothing is put */
+  async #put(
+    resource: number,
+    groups: readonly EntryGroup[],
+    rollups: readonly Entry[],
+    reached?: Buffer,
+  ): Promise<boolean> {
     const { database, between, unpacked } = this.#parts
     const batch = database.batch()
     try {
       for (const rollup of rollups) batch.put(...rollup)
       for (const _ of this.#timed(putGroups(batch, groups))) await nextTurn()
       return await between(async () => {
-        // A full disk: this would be written with the reserve.
+        // On a full disk this write would use up the reserve.
         if ((await this.#turns.isOver()) || unpacked.isChanged) return false
         const begin = performance.now()
         if (reached && unpacked.pack(resource, reached)) putWatermark(batch, reached)
@@ -220,15 +213,15 @@ export class ResourceCompactor {
   }
 
   /**
-   * LevelDB gives the space of what was removed back when it happens upon it, where few are written late or never. When nothing
-   * is left to pack, this asks it to, for one resource.
+   * Compacts the tables of one resource, when nothing is left to pack. LevelDB frees the space of removed entries only when it
+   * compacts their tables, which takes long where little is written.
    *
-   * @returns whether there was something, so that there may be more
+   * @returns whether there was such a resource
    */
   async compactNext(): Promise<boolean> {
     for (const [resource, { entries }] of this.#uncompacted) {
       if (entries < compactedAtOnce.behindIt) continue
-      // New tables take room before old ones give it back.
+      // New tables take space before the old ones are removed.
       if (await this.#turns.isOver()) return false
       const begin = performance.now()
       await this.#compact(resource)
@@ -242,7 +235,7 @@ export class ResourceCompactor {
     const [first] = groups
     if (!first) return
     const { from, entries } = this.#uncompacted.get(resource) ?? { from: first[0][0], entries: 0 }
-    // Of very many resources LevelDB happens upon what was removed all the sooner.
+    // With this many resources there are enough writes for LevelDB to compact by itself.
     if (this.#uncompacted.size >= mostUncompacted) this.#uncompacted.clear()
     const removed = groups.reduce((sum, { length }) => sum + length - 1, entries)
     this.#uncompacted.set(resource, { from, to, entries: removed })

@@ -6,24 +6,24 @@ export interface Span {
   readonly to: number
 }
 
-/** What changed in front of the watermark of a resource. */
+/** Changes in front of the watermark of a resource. */
 interface Changes {
-  /** A record key: how far the resource was packed before. */
+  /** Record key up to which the resource was packed before. */
   watermark: Buffer
   spans: Span[]
 }
 
-/** Of one resource; what is farther apart is looked at as one. */
+/** Most spans of a resource; more are merged into one. */
 const mostSpans = 16
-/** However many resources there are: the others are found by looking at all of them. */
+/** Most resources whose growth is counted. If there are more, the compactor passes over all resources. */
 const mostResources = 100_000
 
-/** Where something may have become worth compaction, in memory: called once for each resource in a commit. */
+/** Resources that may be worth compaction, in memory. A commit calls it once for each of its resources. */
 export class Unpacked {
-  /** Called when there is something that is due. */
+  /** Called when a resource becomes due. */
   onDue: () => void = () => {}
   readonly #growth: number
-  /** How many records a resource was given since it was looked at. */
+  /** Number of records added to each resource since it was last due. */
   readonly #grown = new Map<number, number>()
   readonly #due = new Set<number>()
   readonly #changes = new Map<number, Changes>()
@@ -31,12 +31,12 @@ export class Unpacked {
   #watched: number | undefined
   #isChanged = false
 
-  /** @param growth so many records make a resource due */
+  /** @param growth number of new records that make a resource due */
   constructor(growth: number) {
     this.#growth = growth
   }
 
-  /** Records were added to a resource. */
+  /** Called when records were added to a resource. */
   grew(resource: number, records: number): void {
     const grown = (this.#grown.get(resource) ?? 0) + records
     this.#grown.set(resource, grown)
@@ -47,7 +47,7 @@ export class Unpacked {
     this.onDue()
   }
 
-  /** Something else became of a resource. @param watermark as it was before, if the change has lowered it */
+  /** Called when a resource was changed otherwise. @param watermark the old watermark, if the change has lowered it */
   changed(resource: number, span: Span, watermark?: Buffer): void {
     if (this.#watched === resource) this.#isChanged = true
     const known = this.#changes.get(resource)
@@ -59,13 +59,13 @@ export class Unpacked {
     this.#makeDue(resource)
   }
 
-  /** The same of what a record key has moved, or what stood behind it. */
+  /** Called when the entry of a record key, or entries behind it, were changed. */
   changedAt(name: Buffer, watermark?: Buffer): void {
     const { datetime } = positionInRecordKey(name)
     this.changed(resourceInRecordKey(name), { from: datetime, to: datetime }, watermark)
   }
 
-  /** The resource is removed. */
+  /** Called when a resource was removed. */
   forget(resource: number): void {
     if (this.#watched === resource) this.#isChanged = true
     for (const each of [this.#grown, this.#due, this.#changes]) each.delete(resource)
@@ -75,7 +75,7 @@ export class Unpacked {
     return this.#due.size > 0 || this.#isForgetful
   }
 
-  /** A resource that is due, which it is not any more then. */
+  /** Takes a resource from those that are due. */
   takeDue(): number | undefined {
     const [resource] = this.#due
     if (resource === undefined) return undefined
@@ -84,19 +84,19 @@ export class Unpacked {
     return resource
   }
 
-  /** To be looked at again. */
+  /** Makes a resource due again. */
   putBack(resource: number): void {
     this.#due.add(resource)
   }
 
-  /** Whether all resources have to be looked at, since some were forgotten; not any more then. */
+  /** Whether the growth of some resources was forgotten since the last call, so that all must be passed over. */
   takeForgetful(): boolean {
     const isForgetful = this.#isForgetful
     this.#isForgetful = false
     return isForgetful
   }
 
-  /** From now on `isChanged` says whether something but an addition behind all others became of the resource. */
+  /** From now on `isChanged` is set by any change of the resource other than an append behind all its records. */
   watch(resource: number): void {
     this.#watched = resource
     this.#isChanged = false
@@ -106,12 +106,12 @@ export class Unpacked {
     return this.#isChanged
   }
 
-  /** How far a resource was packed before something in front of its watermark changed; undefined if nothing did. */
+  /** The watermark before the changes in front of it; undefined if there are none. */
   markBefore(resource: number): Buffer | undefined {
     return this.#changes.get(resource)?.watermark
   }
 
-  /** What changed in front of the watermark, and is to be looked at now. */
+  /** Takes the changes in front of the watermark. */
   takeSpans(resource: number): readonly Span[] {
     const changes = this.#changes.get(resource)
     const spans = changes?.spans ?? []
@@ -119,13 +119,13 @@ export class Unpacked {
     return spans
   }
 
-  /** Spans that were taken and not looked at. */
+  /** @param spans result of `takeSpans` that is not done yet */
   putSpansBack(resource: number, spans: readonly Span[]): void {
     this.#changes.get(resource)?.spans.push(...spans)
     this.putBack(resource)
   }
 
-  /** The resource is packed up to the watermark. @returns whether all is in front of it, so that it may be put */
+  /** Called when the resource is packed up to the watermark. @returns whether no new change is in front of it, so that it may be put */
   pack(resource: number, watermark: Buffer): boolean {
     const changes = this.#changes.get(resource)
     if (!changes) return true

@@ -2,12 +2,12 @@ import type { Batch, Database } from '../database/database.ts'
 import { keyOfPosition, packedKey, positionBytes, resourceInRecordKey } from '../keys.ts'
 
 /**
- * The watermark of a resource, a record key: what stands in front of it is packed, so that the compactor need not look at it again. What
- * changes something there lowers the watermark in its batch. It says where to look and nothing else: with any watermark, or none, every
- * record is read as it is.
+ * The watermark of a resource is a record key: all entries in front of it are packed, so that the compactor need not read them
+ * again. A change in front of the watermark lowers it in the same batch. Only the compactor uses it: records are read
+ * correctly with any watermark, or none.
  */
 
-/** Undefined if nothing of the resource was packed. */
+/** @returns undefined if nothing of the resource was packed */
 export async function readWatermark(database: Database, resource: number): Promise<Buffer | undefined> {
   const bytes = await database.level.get(packedKey(resource))
   return bytes && keyOfPosition(resource, bytes)
@@ -17,11 +17,7 @@ export function putWatermark(batch: Batch, watermark: Buffer): void {
   batch.put(packedKey(resourceInRecordKey(watermark)), positionBytes(watermark))
 }
 
-/**
- * Has a batch that changes something from a record key on lower the watermark to it.
- *
- * @returns the watermark, if it is lowered
- */
+/** Lowers the watermark to `from` in a batch that changes entries from there on. @returns the old watermark, if it is lowered */
 export async function lowerWatermark(
   database: Database,
   batch: Batch,

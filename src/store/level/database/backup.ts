@@ -8,19 +8,20 @@ import { formatProblem, formatVersion, newIdentity } from './identity.ts'
 import { scan } from './scan.ts'
 
 /**
- * A backup is a line of text, which no version takes that does not know the format of the store, then one frame per key (length of key, length of value: 4 bytes each, big-endian; then
- * both), then a closing frame: length 0xffffffff, and the SHA-256 of all frames. docs/reference/storage.md draws it.
+ * A backup is a line of text, then a frame for each key (length of key, length of value: 4 bytes each, big-endian; then both),
+ * then a closing frame: length 0xffffffff, and the SHA-256 of all frames. The line names the format of the store, so that older
+ * versions refuse the backup. docs/reference/storage.md draws it.
  */
 const firstLine = `thingwire backup ${formatVersion}\n`
-/** Of every store before it. */
+/** Of every earlier format. */
 const olderFirstLine = 'thingwire backup 1\n'
 const closing = 0xffffffff
 const digestLength = 32
-/** Longer than any key or value can be: a length beyond it is damage, not a reason to take so much memory. */
+/** Larger than any key or value: a longer length is damage, for which no memory may be allocated. */
 const maximumLength = 64 * 1024 * 1024
 const writtenAtOnce = 1_000
 
-/** Streams everything that was committed when it was called, while writes go on. */
+/** Streams everything that was committed before the call, while writes go on. */
 export async function* backUp(database: Database): AsyncIterable<Uint8Array> {
   const snapshot = database.level.snapshot()
   const digest = createHash('sha256')
@@ -42,11 +43,12 @@ export async function* backUp(database: Database): AsyncIterable<Uint8Array> {
 }
 
 /**
- * Makes a store out of a backup. It has an identity of its own: the store that the backup is of may have gone on.
+ * Creates a store from a backup. It gets a new identity, since the original store may have gone on.
  *
  * @param location a directory that does not exist yet or is empty
  * @param onProgress called now and then with the number of keys written
- * @throws Error with a message for the operator: no backup, damaged, cut off or longer, of a store that this version cannot use (nothing is left then), not empty
+ * @throws Error with a message for the operator: the directory is not empty; or the source is not a backup, is damaged, cut off,
+ * too long, or of a store that this version cannot use, and the directory is removed
  */
 export async function restoreLevelStore(
   source: AsyncIterable<Uint8Array>,
@@ -115,7 +117,7 @@ function lengths(key: number, value: number): Buffer {
   return bytes
 }
 
-/** Takes exact lengths out of a stream of pieces. */
+/** Reads exact lengths from a stream of pieces. */
 class ByteReader {
   readonly #pieces: AsyncIterator<Uint8Array>
   #buffered = Buffer.alloc(0)

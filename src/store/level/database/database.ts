@@ -9,14 +9,14 @@ import { hasCode, isOutOfSpace, openError } from './level-errors.ts'
 import type { Level } from './scan.ts'
 
 const writeBufferBytes = 4 * 1024 * 1024
-/** Only single reads fill it. LevelDB's own 8 MiB fill up for half an hour while clients come and go, and gain nothing. */
+/** Only single reads use the cache. LevelDB's default of 8 MiB fills within half an hour as clients come and go, without a gain. */
 const blockCacheBytes = 2 * 1024 * 1024
 const reopenDelay = 1_000
 
-/** Operations that are written as one; `sync` waits until they are on the disk. */
+/** Operations that LevelDB writes atomically. */
 export type Batch = ReturnType<Database['batch']>
 
-/** What abstract-level's chained batch hands on to LevelDB, and every implementation of it has. */
+/** The method through which the chained batch of every abstract-level implementation puts. */
 interface Puts {
   _put(key: Buffer, value: Buffer | string, options: object): void
 }
@@ -24,43 +24,42 @@ interface Puts {
 const noOptions = {}
 
 /**
- * `batch.put` for bytes, which are copied, and text, as UTF-8: without what it does for other encodings, sublevels and
- * hooks, which is a third of its time. They do not count for `batch.length`, and a batch of length 0 is not written:
- * something else is to be put, too.
+ * `batch.put` for bytes, which are copied, and text, as UTF-8. It skips the support for other encodings, sublevels and
+ * hooks, a third of the time of `put`. These puts do not count for `batch.length`, and a batch of length 0 is not written:
+ * the batch needs another put as well.
  */
 export function putBytes(batch: Batch, key: Buffer, value: Buffer | string): void {
   ;(batch as unknown as Puts)._put(key, value, noOptions)
 }
 
-/** What takes a batch back again if its write fails, and it is there all the same. */
+/** Undoes a batch whose write has failed, but which is in the database all the same. */
 export interface Undo {
-  /** Keys to delete: they were not there before. */
+  /** Keys that the batch adds: they are deleted. */
   readonly added: Iterable<Buffer>
-  /** Other keys of the batch, as they were before; undefined if they were not there. */
+  /** Values of the other keys of the batch before it; undefined: the key did not exist. */
   readonly before: readonly (readonly [key: Buffer, bytes: Buffer | undefined])[]
 }
 
 const noUndo: Undo = { added: [], before: [] }
 
 interface DatabaseParts {
-  /** Makes the database if there is none, and gives one of an older format today's. Default: the first is an error, the second stays. */
+  /** Creates a missing database and upgrades an older format. Default: a missing one is an error, and the format stays. */
   readonly create?: boolean
-  /** Gives space up when the disk is full. Default: none is held back. */
+  /** Gives up its reserve when the disk is full. Default: there is no reserve. */
   readonly space?: DiskSpace
-  /** Called once if the store is lost: what its path leads to is not this store any more. Nothing is taken or read from then on. */
+  /** Called once if the store is lost: its path does not lead to this store any more. Every later call fails. */
   readonly onLost?: ((error: Error) => void) | undefined
 }
 
 /**
- * The LevelDB underneath, and what becomes of it when a write fails or its directory goes away.
+ * The LevelDB underneath, with recovery from failed writes, and detection of a directory that goes away.
  *
- * After a failed write or fsync the log's tail is unknown: a record appended behind it could be unreadable after a
- * restart. So nothing more is written to that log: the database is closed and opened again, which cuts the tail
- * off, and what the failed batch may have left is taken back before the next write is taken. With the tail, batches in front of
- * it may be gone that were not waited for on the disk; then it is gone, too, and there is nothing to take back: what was read for
- * that is of a state that is no more. So each batch that can be taken back has a number, which it puts.
+ * After a failed write or fsync the tail of LevelDB's log is unknown: a record appended behind it could be unreadable after a
+ * restart. So the database is closed and opened again, which cuts the tail off, and the failed batch is undone before the
+ * next write. The cut may also remove earlier batches that were not synced; then the failed batch is gone, too, and its undo
+ * would restore values that are gone. So each batch with an undo puts a number, which shows whether it is there.
  *
- * A database is made by `open` alone, where there is none. What is found later has to be the store that was opened: the same files,
+ * Only `open` creates a database. A database that is found later must be the store that was opened: the same files,
  * the same identity, nothing written by others. Otherwise the store is lost, for good.
  */
 export class Database {
@@ -71,21 +70,21 @@ export class Database {
   #identity: Buffer | undefined
   #lost: Error | undefined
   #failed = false
-  /** Whether what LevelDB had before a failed write can be read on. */
+  /** Whether the content before a failed write can still be read. */
   #isReadable = true
-  /** While what could be read is opened anew. */
+  /** Set while a database that could be read is opened again. */
   #reopening: Promise<unknown> | undefined
   #reopenings = 0
   #closed = false
   #recovery: Promise<void> | undefined
-  /** The newest try of the recovery, and whether it succeeded. */
+  /** The newest attempt of the recovery; resolves with whether it succeeded. */
   #attempt: Promise<boolean> | undefined
-  /** Of the batch whose write failed: no other is written until it is done. */
+  /** Undo of the failed batch; nothing is written before it. */
   #undo = noUndo
   #failedBatch: number | undefined
-  /** Of the newest batch that can be taken back. */
+  /** Number of the newest batch with an undo. */
   #batchNumber = 0
-  /** Settles when the newest write has. */
+  /** Settles with the newest write. */
   #writing: Promise<void> = Promise.resolve()
 
   constructor(location: string, parts: DatabaseParts = {}) {
@@ -95,8 +94,8 @@ export class Database {
   }
 
   /**
-   * @returns whether it was made, and which other format it had before
-   * @throws Error for the operator: another format, held by another process, unreadable, not there
+   * @returns whether the database was created, and its older format, if it had one
+   * @throws Error for the operator: another format, held by another process, unreadable, missing
    */
   async open(): Promise<{ isCreated: boolean; formatBefore: string | undefined }> {
     const createIfMissing = this.#parts.create === true && (await mayHoldNewStore(this.#location))
@@ -144,7 +143,7 @@ export class Database {
     await this.#opened?.close()
   }
 
-  /** Whether it can be read. */
+  /** Whether the database can be read. */
   isUsable(): boolean {
     return this.#isOpen() || (this.#reopening !== undefined && !this.#lost)
   }
@@ -153,30 +152,26 @@ export class Database {
     return !this.#lost && (!this.#failed || this.#isReadable)
   }
 
-  /**
-   * For reading.
-   *
-   * @throws ThingwireError store_unavailable until what a failed batch may have left is taken back, or if the store is lost
-   */
+  /** For reading. @throws ThingwireError store_unavailable until a failed batch is undone, or if the store is lost */
   get level(): Level {
     if (!this.#opened || !this.#isOpen()) throw this.#unavailable()
     return this.#opened
   }
 
-  /** A chained batch; it costs a fifth of an array of operations. */
+  /** A chained batch, which costs a fifth of an array of operations. */
   batch() {
     this.#assertWritable()
     return this.level.batch()
   }
 
   /**
-   * Writes the batch as one.
+   * Writes the batch atomically. `sync` waits until it is on the disk.
    *
-   * @throws ThingwireError store_unavailable: nothing of the batch is kept; store_timeout: what may be left of it
-   * could not be taken back yet, and would be found if the process died now. Of what is not in `undo` nothing is said.
+   * @throws ThingwireError store_unavailable: nothing of the batch is kept; store_timeout: the batch could not be undone yet,
+   * and may be found if the process dies now. Both hold only for keys in `undo`.
    */
   write(batch: Batch, options: { sync: boolean }, undo = noUndo): Promise<void> {
-    // One after another: what was written right behind a failed batch could be lost with it.
+    // One after another: a batch that is written right behind a failed one could be lost with it.
     const written = this.#writing.then(() => this.#write(batch, options, undo))
     this.#writing = written.catch(() => {})
     return written
@@ -190,12 +185,12 @@ export class Database {
       if (number !== undefined) batch.put(batchKey, counterBytes(number))
       await batch.write(options)
     } catch (cause) {
-      // Closed by the recovery from another batch: nothing of this one was written.
+      // The recovery from another batch has closed this one: nothing of it was written.
       if (hasCode(cause, 'LEVEL_BATCH_NOT_OPEN')) throw storeFailed('store_unavailable', cause)
       this.#undo = undo
       this.#failedBatch = number
       this.#failed = true
-      // LevelDB takes nothing of a batch into its memory that it could not write.
+      // LevelDB applies a batch in memory only after it has written it.
       this.#isReadable = isOutOfSpace(cause)
       this.#recovery ??= this.#recover().finally(() => {
         this.#recovery = undefined
@@ -210,7 +205,7 @@ export class Database {
   /**
    * Runs a task that uses the database.
    *
-   * @throws ThingwireError store_unavailable where LevelDB fails, or is closed under the task by a recovery
+   * @throws ThingwireError store_unavailable if LevelDB fails, or a recovery closes it during the task
    */
   async use<T>(task: () => Promise<T>): Promise<T> {
     try {
@@ -220,10 +215,7 @@ export class Database {
     }
   }
 
-  /**
-   * As `use`, for a task that reads alone. Where all could be read, it waits while the database is opened anew, and begins again if that
-   * has closed it under the task.
-   */
+  /** The same for a task that only reads: it waits while the database is opened again, and restarts if that has interrupted it. */
   async read<T>(task: () => Promise<T>): Promise<T> {
     for (;;) {
       if (this.#reopening) await this.#reopening
@@ -236,7 +228,7 @@ export class Database {
     }
   }
 
-  /** As `use`, for what is read by and by. */
+  /** The same for a stream. */
   async *useStream<T>(open: () => AsyncIterable<T>): AsyncIterable<T> {
     try {
       yield* open()
@@ -273,7 +265,7 @@ export class Database {
       if ((await storedBatchNumber(level)) === this.#failedBatch) await this.#takeBack(level, this.#undo)
       await this.#watch.start()
     } catch {
-      // Also if it could not be opened because it has gone.
+      // The database may have failed to open because its directory is gone.
       await this.#watch.look()
       if (this.#lost) await level.close().catch(() => {})
       return false
@@ -285,7 +277,7 @@ export class Database {
     return true
   }
 
-  /** @returns whether there is enough to open the database again; until then what it has can be read */
+  /** @returns whether there is enough space to open the database again; until then it stays open for reading */
   async #makeSpace(): Promise<boolean> {
     const { space } = this.#parts
     if (!space) return true

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 /** Milliseconds. */
 const interval = 1_000
 /**
- * How long a look at the directory counts, milliseconds: nothing is acknowledged on an older one. Behind a pause of the process
- * the completions of writes come before any timer.
+ * How long a check of the directory is valid, milliseconds: a write is acknowledged only with a valid check. After a pause of the
+ * process, writes may complete before the timer of the next check.
  */
 const validity = 3_000
-/** What says nothing about the directory: the system had no means to look at it. */
+/** Errors that say nothing about the directory: the system was short of resources. */
 const transient: ReadonlySet<string | undefined> = new Set(['EAGAIN', 'EINTR', 'EMFILE', 'ENFILE', 'ENOMEM'])
 
 interface Known {
@@ -20,8 +20,8 @@ interface Known {
 }
 
 /**
- * Watches whether the path of a database still leads to the files that LevelDB has open. LevelDB writes on into files that
- * were removed, unmounted or moved away, and no call of it fails.
+ * Watches whether the path of a database still leads to the files that LevelDB has open. LevelDB goes on writing into files that
+ * were removed, unmounted or moved away, without an error.
  */
 export class DirectoryWatch {
   readonly #location: string
@@ -29,7 +29,7 @@ export class DirectoryWatch {
   #known: Known | undefined
   #timer: NodeJS.Timeout | undefined
   #looking: Promise<void> | undefined
-  /** When the newest look that found it there began, on the clock of `performance.now()`. */
+  /** Begin of the newest check that found the directory, by `performance.now()`. */
   #seenAt = 0
 
   /** @param onGone called with the reason, once or more */
@@ -38,7 +38,7 @@ export class DirectoryWatch {
     this.#onGone = onGone
   }
 
-  /** LevelDB has just opened the files that are there: from now on they are looked at. */
+  /** Called when LevelDB has just opened the files. */
   async start(): Promise<void> {
     const begun = performance.now()
     const [directory, lock] = await Promise.all([this.#fileAt('.'), this.#fileAt('LOCK')])
@@ -48,17 +48,17 @@ export class DirectoryWatch {
     this.#timer.unref()
   }
 
-  /** While LevelDB opens the files anew they change. */
+  /** Called before LevelDB opens the files again, which changes them. */
   stop(): void {
     clearInterval(this.#timer)
   }
 
-  /** What to wait for before anything is acknowledged: undefined if the newest look is new enough. */
+  /** @returns a check to wait for before a write is acknowledged; undefined: the newest check is valid */
   due(): Promise<void> | undefined {
     return performance.now() - this.#seenAt < validity ? undefined : this.look()
   }
 
-  /** Looks now, also while it is stopped. Resolves when `onGone` was called, if it had to be. */
+  /** Checks the directory now, also while the watch is stopped. Resolves after the call of `onGone`, if there is one. */
   look(): Promise<void> {
     this.#looking ??= this.#lookOnce().finally(() => {
       this.#looking = undefined
@@ -91,7 +91,7 @@ export class DirectoryWatch {
     return await this.#whyLogGone(known)
   }
 
-  /** LevelDB begins a new log now and then, and removes the old one later. */
+  /** A missing log is normal if there is a newer one: LevelDB begins a new log now and then, and removes the old one later. */
   async #whyLogGone(known: Known): Promise<string | undefined> {
     const isThere = await this.#fileAt(known.log).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return undefined

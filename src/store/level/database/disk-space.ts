@@ -5,23 +5,23 @@ import type { PutPurpose } from '../../contract.ts'
 import { Reserve } from './reserve.ts'
 
 const checkInterval = 2_000
-/** Then a reserve is made that is not there, milliseconds after the start: what is opened for a moment needs none. */
+/** Milliseconds from the start to the first check, which makes a missing reserve: a store that is opened briefly needs none. */
 const firstCheck = 1_000
-/** As much as LevelDB needs to open a store: the log becomes a table before it is removed. And to compact a little beside it. */
+/** Space that LevelDB needs to open a store, since it writes a table from the log before it removes the log, and to compact a little. */
 const reserveBytes = 32 * 1024 * 1024
-/** A reserve takes no larger part of a disk than one of so many. */
+/** The reserve takes at most one of this many parts of the disk. */
 const smallestShare = 8
 const openingBytes = 2 * 1024 * 1024
 
-/** Bytes: what is free of a file system, and how large it is. */
+/** Free space and size of a file system, bytes. */
 interface Free {
   readonly bytes: number
   readonly ofAll: number
 }
 
 /**
- * Watches the free disk, so that writes stop before it is full and reads and removals go on (contract §9), and holds space back
- * for the time when another program has filled it all the same.
+ * Watches the free disk, so that writes stop before it is full, while reads and removals go on (contract §9). A reserve holds
+ * space back for the case that another program fills the disk.
  */
 export class DiskSpace {
   readonly #location: string
@@ -30,47 +30,46 @@ export class DiskSpace {
   #timer: NodeJS.Timeout | undefined
   #isBelowMinimum = false
   #isFull = false
-  /** Whether the newest look has found the disk full and the reserve there. */
+  /** Whether the newest check has found the disk full and the reserve in place. */
   #isReserveNeeded = false
   #isStopped = false
-  /** How often space has been missing: a check that began before the last time has seen the disk as it was. */
+  /** Number of writes that lacked space. A check that began before the newest of them is outdated. */
   #failures = 0
-  /** The newest check. */
   #checking: Promise<void> = Promise.resolve()
 
-  /** @param minimum bytes that must be free for records to be taken */
+  /** @param minimum free bytes below which records are refused */
   constructor(location: string, minimum: number) {
     this.#location = location
     this.#minimum = minimum
     this.#reserve = new Reserve(location)
   }
 
-  /** Whether there is less free disk than there must be: no record is taken, and no put whose purpose is `keep`. */
+  /** Whether the free disk is below its minimum: records, and puts with the purpose `keep`, are refused. */
   get isShort(): boolean {
     return this.#isBelowMinimum || this.#isFull
   }
 
-  /** As `isShort`, of this moment: what nobody asked for should not be the write that finds the disk full. */
+  /** The same by a new measurement, for work in the background, which should not be the write that finds the disk full. */
   async isShortNow(): Promise<boolean> {
     return this.#isBelow(await this.#free()) || this.isShort
   }
 
-  /** Whether nothing is taken but removals and what is `essential`: they take the reserve. */
+  /** Whether everything but removals and `essential` puts is refused, which use the reserve. */
   get isFull(): boolean {
     return this.#isFull
   }
 
-  /** @throws ThingwireError store_full if these documents are not to be put now */
+  /** @throws ThingwireError store_full if these documents must not be put now */
   assertFor(
     documents: readonly (readonly [key: unknown, content: object | null])[],
     purpose: PutPurpose,
   ): void {
     const isRefused = { keep: this.isShort, register: this.#isFull, essential: false }[purpose]
-    // What only removes may be what makes space.
+    // A put that only removes documents may be what frees space.
     if (isRefused && documents.some(([, bytes]) => bytes !== null)) throw new ThingwireError('store_full')
   }
 
-  /** The directory is there. Resolves when it is known how much is free. */
+  /** Called when the directory exists. Resolves after the first measurement. */
   async start(): Promise<void> {
     await this.#measure(() => !this.#isStopped)
     this.#checkIn(firstCheck)
@@ -83,14 +82,14 @@ export class DiskSpace {
   }
 
   /**
-   * Something is to be written. The reserve of a full disk is not given up before: what fills the disk would take it as well. One that
-   * is being made, since there is room again, is left alone.
+   * Called before each write. Gives up the reserve of a full disk only now, since the program that fills the disk would take its
+   * space, too. A reserve that is being made, because there is space again, is left alone.
    */
   async makeRoom(): Promise<void> {
     if (this.#isReserveNeeded) await this.giveUpReserve()
   }
 
-  /** A call of LevelDB has failed because there is no space. */
+  /** Called when a call of LevelDB has failed for lack of space. */
   async giveUpReserve(): Promise<void> {
     this.#isFull = true
     this.#isReserveNeeded = false
@@ -98,7 +97,7 @@ export class DiskSpace {
     await this.#reserve.giveUp()
   }
 
-  /** Whether LevelDB can open the store anew: what cannot be opened again is not to be closed. */
+  /** Whether LevelDB has enough space to open the store again: otherwise it must not be closed. */
   async isEnoughToOpen(): Promise<boolean> {
     try {
       const names = (await readdir(this.#location)).filter(name => name.endsWith('.log'))
@@ -127,7 +126,7 @@ export class DiskSpace {
     if (isNewest()) this.#isFull = isFull
   }
 
-  /** @returns how large the reserve is to be, if it is to be made */
+  /** @returns bytes of the reserve, if it must be made */
   async #measure(isNewest: () => boolean): Promise<number | undefined> {
     const free = await this.#free()
     this.#isBelowMinimum = this.#isBelow(free)
@@ -148,7 +147,7 @@ export class DiskSpace {
   }
 
   #isBelow(free: Free | undefined): boolean {
-    // A file system that cannot say what is free fails the write itself when it is full.
+    // If the file system does not report its free space, a write fails when it is full.
     return free !== undefined && free.bytes < Math.max(this.#minimum, openingBytes)
   }
 

@@ -3,14 +3,14 @@ import type { Batch, Database } from './database.ts'
 
 /** The counters of the store as of its newest commit. */
 export interface Counters {
-  /** Of the newest write. */
+  /** Number of the newest write. */
   readonly writeNumber: number
   /** Newest receipt time, milliseconds. */
   readonly newestReceipt: number
   readonly nextResource: number
 }
 
-/** One small key, rewritten by every commit: write number (6), newest receipt time (6), next resource (4). */
+/** One small key that every commit rewrites: write number (6), newest receipt time (6), next resource (4). */
 export class Head {
   counters: Counters = { writeNumber: 0, newestReceipt: 0, nextResource: 1 }
 

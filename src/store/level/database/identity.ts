@@ -5,29 +5,27 @@ import { everyKey, formatKey, identityKey, keysOf, prefix } from '../keys.ts'
 import { type Level, lastEntry } from './scan.ts'
 
 /**
- * Version of the layout in keys.ts, ../chunks (record-chunk.ts), ../../record-value.ts and of what documents contain. Each new kind of
- * entry has a new one, which none before has had: a build takes a number that it knows for its own layout. docs/reference/storage.md
- * lists them all.
+ * Version of the layout: keys.ts, ../chunks (record-chunk.ts), ../../record-value.ts, and the content of documents. A new kind of
+ * entry needs a new version that was never used, since a build takes a version that it knows for its own layout.
+ * docs/reference/storage.md lists all versions.
  */
 export const formatVersion = 4
 
-/** All its entries are read by this version, and written by it in no other way. */
+/** Older format, whose entries are all valid in today's. */
 const readFormat = '1'
 
 const identityLength = 16
 
-/** An identity that no other store has. */
 export function newIdentity(): Buffer {
   return randomBytes(identityLength)
 }
 
 /**
- * Whether a database may be made in a directory: there is none, nor what is left of one. LevelDB would remove the tables of a
- * database that has lost its `CURRENT`.
+ * Whether a database may be created in a directory, which must hold none, nor remains of one: LevelDB would remove the tables
+ * of a database that has lost its `CURRENT`.
  */
 export async function mayHoldNewStore(location: string): Promise<boolean> {
   const names = await readdir(location).catch((error: NodeJS.ErrnoException) => {
-    // LevelDB reports a place that cannot be looked at.
     if (error.code === 'ENOENT') return []
     throw error
   })
@@ -35,9 +33,10 @@ export async function mayHoldNewStore(location: string): Promise<boolean> {
 }
 
 /**
- * Why a place is none for a store: it is beside another one, which then would not be found, and a new one would be made.
+ * Whether the path of a new store is a mistake: a data directory, or a directory in another store. The existing store would not
+ * be found, and an empty one would be created.
  *
- * @returns the rest of a sentence for the operator; undefined: it may be one
+ * @returns the rest of a sentence for the operator; undefined: the path is right
  */
 export async function misplaced(location: string): Promise<string | undefined> {
   const isThere = (...path: string[]) =>
@@ -56,9 +55,9 @@ export async function misplaced(location: string): Promise<string | undefined> {
 }
 
 /**
- * The identity of the store in a database, which a database without a key is given.
+ * The identity of the store in a database. An empty database gets one.
  *
- * @throws Error with one line for the operator: another format, no store of Thingwire
+ * @throws Error with one line for the operator: another format, not a store of Thingwire
  */
 export async function identityOf(level: Level): Promise<Buffer> {
   const [format, identity] = await level.getMany([formatKey, identityKey])
@@ -69,7 +68,7 @@ export async function identityOf(level: Level): Promise<Buffer> {
   return identity ?? Buffer.alloc(0)
 }
 
-/** Why this version cannot use a store, by its format. */
+/** Why this version cannot use the format of a store; undefined: it can. */
 export async function formatProblem(level: Level): Promise<string | undefined> {
   const [stored, identity] = await level.getMany([formatKey, identityKey])
   const format = stored?.toString()
@@ -77,7 +76,7 @@ export async function formatProblem(level: Level): Promise<string | undefined> {
   if (format === undefined) return 'it is no store of Thingwire'
   const isRead = format === readFormat && identity !== undefined
   if (isRead && (await hasResourcesByKey(level))) return undefined
-  // Of before stores had an identity.
+  // A store without an identity is of an early version, too.
   const isOld = isRead || (identity === undefined && ['1', '2', '3'].includes(format))
   if (isOld) {
     return `it has format ${format} of an early version, which this one does not read: have that version export the readings, and import them into a new store`
@@ -88,7 +87,7 @@ export async function formatProblem(level: Level): Promise<string | undefined> {
   return `it has format ${format}, and this version knows formats ${readFormat} and ${formatVersion}: use the version that wrote it, or restore a backup from before`
 }
 
-/** Writes down that this version may have written to a store. @returns its format from before, if that was another */
+/** Upgrades the format of a store, before this version writes to it. @returns the format before, if it was another */
 export async function takeFormat(level: Level): Promise<string | undefined> {
   const before = (await level.get(formatKey))?.toString()
   if (before === undefined || before === String(formatVersion)) return undefined
@@ -96,7 +95,7 @@ export async function takeFormat(level: Level): Promise<string | undefined> {
   return before
 }
 
-/** Not in the oldest stores, whose format was 1, too; a backup of one could be restored, and has got an identity then. */
+/** The oldest stores lack these keys, though their format is 1 as well. One that was restored from a backup has an identity. */
 async function hasResourcesByKey(level: Level): Promise<boolean> {
   const isThere = async (kind: string) => (await lastEntry({ level }, keysOf(kind))) !== undefined
   return (await isThere(prefix.resourceByKey)) || !(await isThere(prefix.resource))

@@ -1,21 +1,21 @@
 import { ThingwireError } from '../../../errors.ts'
 
-/** Whether a call has failed because there is no space on the disk, or none that this process may take. */
+/** Whether a call has failed for lack of disk space, or because of the process's quota or file size limit. */
 export function isOutOfSpace(error: unknown): boolean {
   return error instanceof Error && /no space left|quota exceeded|file too large/i.test(error.message)
 }
 
-/** Whether an error has a code that begins so. */
+/** Whether an error has a code that begins with `start`. */
 export function hasCode(error: unknown, start: string): boolean {
   return error instanceof Error && 'code' in error && String(error.code).startsWith(start)
 }
 
-/** Whether the same call may succeed later; otherwise an entry that it read is damaged. */
+/** Whether the same call may succeed later; otherwise it has read a damaged entry. */
 export function isPassing(error: unknown): boolean {
   return error instanceof ThingwireError || hasCode(error, 'LEVEL_')
 }
 
-/** One line for the operator: why a database cannot be opened. */
+/** An error with one line for the operator: why a database cannot be opened. */
 export function openError(error: unknown, location: string): Error {
   const cause = error instanceof Error ? error.cause : undefined
   const text = cause instanceof Error ? cause.message : String(error)

@@ -7,7 +7,7 @@ import {
   wholeNumber,
 } from '../../../core/options/option-kinds.ts'
 
-/** What the options of the embedded store may be. */
+/** Rules of the options of the embedded store. */
 export const levelStoreRules = {
   location: text('the path of a directory'),
   durability: oneOf(['synced', 'written']),
@@ -21,5 +21,5 @@ export const levelStoreRules = {
 const { location, ...others } = levelStoreRules
 const entries = Object.entries(others).map(([name, rule]) => [name, ifGiven(rule)] as const)
 
-/** The same, of a program that gives them. */
+/** The same for a program that calls `createLevelStore`, where all but `location` are optional. */
 export const givenLevelStoreRules = { location, ...Object.fromEntries(entries) }

@@ -2,10 +2,10 @@ import type { KeyRange } from '../keys.ts'
 import type { Database } from './database.ts'
 import { scan } from './scan.ts'
 
-/** What is removed with one fsync. */
+/** Keys removed with one fsync. */
 const removedAtOnce = 10_000
 
-/** Removes the keys of a range of which `isMeant` says so, in pieces; durable when it resolves. */
+/** Removes the keys of a range for which `isMeant` is true, in pieces; durable when it resolves. @returns how many */
 export async function removeKeys(
   database: Database,
   range: KeyRange,
@@ -22,7 +22,6 @@ export async function removeKeys(
   return removed + (await removeAll(database, meant))
 }
 
-/** @returns how many they are */
 async function removeAll(database: Database, keys: readonly Buffer[]): Promise<number> {
   if (keys.length === 0) return 0
   const batch = database.batch()

@@ -3,11 +3,11 @@ import { open, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isOutOfSpace } from './level-errors.ts'
 
-/** The file, beside those of LevelDB, which leaves alone what it does not know. */
+/** A file beside those of LevelDB, which ignores unknown files. */
 export const reserveName = 'RESERVE'
 const pieceBytes = 1024 * 1024
 
-/** Space on the disk that is held back by a file that takes it. */
+/** A file that holds disk space back. */
 export class Reserve {
   readonly #file: string
 
@@ -23,10 +23,10 @@ export class Reserve {
   }
 
   /**
-   * Takes the space. Of random bytes, since some file systems compress; a file that is only said to be so long takes none.
+   * Fills the file with random bytes: a sparse file, or one that the file system compresses, takes no space.
    *
    * @param isWanted asked between pieces
-   * @returns `failed` if it cannot be made for another reason, or was not wanted any more; it is there if it was `made` alone
+   * @returns `failed` for any other reason, also if the file is not wanted any more; the file exists only after `made`
    */
   async make(bytes: number, isWanted: () => boolean): Promise<'made' | 'no space' | 'failed'> {
     try {
@@ -36,13 +36,13 @@ export class Reserve {
         for (let left = bytes; left > 0; left -= piece.length) {
           if (!isWanted()) throw new Error('not wanted any more')
           await file.writeFile(piece.subarray(0, left))
-          // By and by: some file systems would write all of it with the next fsync of another file.
+          // Piece by piece: some file systems would otherwise write all of it with the next fsync of another file.
           await file.datasync()
         }
       } finally {
         await file.close()
       }
-      // It may have been given up meanwhile.
+      // `giveUp` may have been called meanwhile.
       return (await this.isThere(bytes)) ? 'made' : 'no space'
     } catch (error) {
       await this.giveUp()
@@ -50,9 +50,8 @@ export class Reserve {
     }
   }
 
-  /** Gives the space back. */
+  /** Frees the space, unless the file cannot be removed. */
   async giveUp(): Promise<void> {
-    // Where it cannot be removed there is no space to be had from it.
     await rm(this.#file, { force: true }).catch(() => {})
   }
 }

@@ -3,9 +3,8 @@ import type { ClassicLevel } from 'classic-level'
 import type { KeyRange } from '../keys.ts'
 
 /**
- * Everything that reads more than known keys. LevelDB's binding makes room for as many entries as it is asked for before it
- * looks, and keeps the room and what it read into it until the iterator is collected, long after it is closed. So it is asked
- * for few.
+ * Reads of ranges. LevelDB's binding allocates memory for as many entries as it is asked for, and keeps it, with the entries,
+ * until the iterator is collected, long after it is closed. So these functions ask for few entries at once.
  */
 
 export type Level = ClassicLevel<Buffer, Buffer>
@@ -13,7 +12,6 @@ export type Level = ClassicLevel<Buffer, Buffer>
 /** One key of LevelDB, and its value. */
 export type Entry = readonly [name: Buffer, bytes: Buffer]
 
-/** Anything that has a LevelDB. */
 export interface Readable {
   readonly level: Level
 }
@@ -21,32 +19,29 @@ export interface Readable {
 interface ReadOptions {
   readonly reverse?: boolean
   readonly snapshot?: AbstractSnapshot | undefined
-  /** Entries that are longer than that together are not given at once, but one is. Default 16 KiB. */
+  /** Most bytes of entries that are read at once, though at least one entry is. Default 16 KiB. */
   readonly bytesAtOnce?: number | undefined
 }
 
 export interface ScanOptions extends ReadOptions {
-  /** Most entries that are given at once. Default 128. */
+  /** Most entries that are yielded at once. Default 128. */
   readonly atOnce?: number
   /** Most entries in all. Default: all of the range. */
   readonly limit?: number
 }
 
-/** Most entries that the binding is asked for at once, 8 KB of room. */
+/** Most entries that are read at once, for which the binding allocates 8 KB. */
 const mostAtOnce = 128
-/** Asked for where it is not known how many there are: most ranges are short. */
+/** Entries of the first read of a range of unknown length: most ranges are short. */
 const fewAtOnce = 16
 const usualBytesAtOnce = 16 * 1024
 
-/**
- * Reads entries of a range from anywhere in it, as the database is when the cursor is made, or as the snapshot is. To be
- * closed.
- */
+/** Reads entries from anywhere in a range, as of the creation of the cursor, or of the snapshot. The caller closes it. */
 export class Cursor {
   readonly #iterator: AbstractIterator<Level, Buffer, Buffer>
   #size: number
 
-  /** @param expected how many entries will be taken, if that is known */
+  /** @param expected how many entries will be read, if that is known */
   constructor(
     { level }: Readable,
     { gte, lt }: KeyRange,
@@ -57,19 +52,18 @@ export class Cursor {
     this.#size = expected
   }
 
-  /** To the first entry from the key on, or, in reverse, the last up to it. There is none if the key is out of the range. */
+  /** Moves to the first entry from the key on, in reverse to the last up to it. Finds nothing if the key is outside the range. */
   seek(key: Buffer): void {
     this.#iterator.seek(key)
     this.#size = fewAtOnce
   }
 
-  /** The next entry. */
   async next(): Promise<Entry | undefined> {
     const [entry] = await this.#iterator.nextv(1)
     return entry
   }
 
-  /** Some of the next entries, at most so many; none if the range is at its end. */
+  /** Some of the next entries, at most `most`; none at the end of the range. */
   nextOf(most: number): Promise<Entry[]> {
     const size = Math.min(this.#size, mostAtOnce)
     this.#size = size * 4
@@ -81,7 +75,7 @@ export class Cursor {
   }
 }
 
-/** The entries of a range, some at a time, as the database is when the scan begins. */
+/** The entries of a range, some at a time, as of the begin of the scan. */
 export async function* scan(
   database: Readable,
   range: KeyRange,
@@ -95,7 +89,7 @@ export async function* scan(
       next = undefined
       if (entries.length === 0) return
       left -= entries.length
-      // Who takes so many takes more: LevelDB reads them while these are looked at.
+      // A caller that has taken this many takes more: LevelDB reads ahead meanwhile.
       if ((chunks >= 2 || entries.length === mostAtOnce) && left > 0) {
         next = cursor.nextOf(Math.min(atOnce, left))
         next.catch(() => {})
@@ -107,7 +101,7 @@ export async function* scan(
   }
 }
 
-/** The first entries of a range: `limit` of them, or as many as have `bytes` together and one more. */
+/** The first entries of a range: at most `limit`, and no more once they exceed `bytes` together. */
 export async function firstEntries(
   database: Readable,
   range: KeyRange,
@@ -139,7 +133,6 @@ export async function firstKeys({ level }: Readable, range: KeyRange, limit: num
   }
 }
 
-/** The last entry of a range. */
 export async function lastEntry(
   database: Readable,
   range: KeyRange,

@@ -9,7 +9,7 @@ import { RecentCommits } from './recent-commits.ts'
 
 type IsWanted = Parameters<RecordStore['logWhen']>[0]
 
-/** What an entry holds behind its thing id and a NUL, as JSON. */
+/** The JSON of an entry, which follows the thing id and a NUL. */
 interface Entry {
   readonly receivedAt: number
   readonly broadcast: boolean
@@ -18,16 +18,16 @@ interface Entry {
 }
 
 const readAtOnce = 100
-/** Of entries that are read by their keys: each is in memory twice until it is a Buffer. */
+/** Bound for entries that are read by their keys: the binding has each in memory twice for a moment. */
 const bytesAtOnce = 64 * 1024
 
-/** The commits that someone may have to read again, by write number. */
+/** The commits that a log reader may have to read again, by write number. */
 export class LevelCommitLog {
-  /** Nothing is wanted without one. */
+  /** Undefined: no commit is wanted. */
   isWanted: IsWanted | undefined
   readonly #database: Database
   readonly #recent = new RecentCommits()
-  /** The lowest write number that an entry of a thing may have: of those put since the start, and of all once it is `#learnt`. */
+  /** Lower bounds for the write numbers of each thing's entries: those since the start, or all once `#learnt` has resolved. */
   readonly #first = new Map<string, number>()
   #learnt: Promise<void> | undefined
 
@@ -35,7 +35,7 @@ export class LevelCommitLog {
     this.#database = database
   }
 
-  /** The entry to put with a commit; undefined if it is not wanted. */
+  /** The entry to put with a commit; undefined if the commit is not wanted. */
   entryOf(commit: Commit): readonly [key: Buffer, bytes: Buffer] | undefined {
     const { records, latest, stored } = commit
     if (!stored || (records.length === 0 && latest.length === 0)) return undefined
@@ -44,7 +44,7 @@ export class LevelCommitLog {
     return [logKey(commit.writeNumber), encode(commit)]
   }
 
-  /** To be called when a commit's entry is stored, in the order of the write numbers, before the commit is delivered. */
+  /** Called when the entry of a commit is stored, in the order of the write numbers, before the commit is delivered. */
   added({ thingId, writeNumber }: Commit, entry: Buffer): void {
     this.#recent.add({ thingId, writeNumber, bytes: entry.length })
   }
@@ -65,14 +65,14 @@ export class LevelCommitLog {
     return commits
   }
 
-  /** Those of the things that are wanted, and of others where it is not known of which they are. */
+  /** The entries of the wanted things, and all entries where `#recent` does not know their things. */
   async *#entries(query: LogQuery): AsyncGenerator<readonly LevelEntry[], void> {
     const { order, isOf } = query
     const isUp = order === 'asc'
     const limit = Math.min(query.limit, readAtOnce)
     let { after, before } = query
     while (after + 1 < before) {
-      // It may have risen while entries were read.
+      // `from` may have risen while entries were read.
       const known = isOf ? this.#recent.from : Number.POSITIVE_INFINITY
       if (isOf && (isUp ? after + 1 >= known : before > known)) {
         const selected = this.#recent.select({ after, before, order, limit, isOf, bytes: bytesAtOnce })
@@ -97,7 +97,7 @@ export class LevelCommitLog {
     return keys.flatMap((key, place) => (values[place] ? [[key, values[place]] as const] : []))
   }
 
-  /** Not waited for on the disk: what a crash brings back is trimmed again. */
+  /** Not synced: entries that a crash brings back are trimmed again. */
   async trim(writeNumbers: readonly number[]): Promise<void> {
     if (writeNumbers.length === 0) return
     const batch = this.#database.batch()
@@ -106,8 +106,8 @@ export class LevelCommitLog {
   }
 
   /**
-   * Removes a thing's entries from the write number `from` on (inclusive). The log is read for that from the thing's first
-   * entry on, and not at all for a thing that has none: others may have hundreds of thousands.
+   * Removes a thing's entries from the write number `from` on (inclusive). This reads the log from the thing's first entry on,
+   * and nothing if there is none: other things may have hundreds of thousands of entries.
    */
   async removeThing(thingId: string, from: number): Promise<void> {
     this.#learnt ??= this.#learn()
@@ -120,7 +120,7 @@ export class LevelCommitLog {
     )
   }
 
-  /** To be called when a thing's entries are removed. */
+  /** Called when a thing's entries are removed. */
   forgetThing(thingId: string): void {
     this.#first.delete(thingId)
   }

@@ -1,42 +1,41 @@
 import { partitionPoint } from '../../../core/algorithms/partition-point.ts'
 import type { LogQuery } from '../../contract.ts'
 
-/** A commit of the log, without what is in it. */
-export interface LoggedCommit {
+interface LoggedCommit {
   readonly thingId: string
   readonly writeNumber: number
-  /** Length of its entry. */
+  /** Length of the entry. */
   readonly bytes: number
 }
 
-export interface RecentQuery extends Omit<LogQuery, 'isOf'> {
+interface RecentQuery extends Omit<LogQuery, 'isOf'> {
   readonly isOf: (thingId: string) => boolean
-  /** Entries that are longer than that together are not selected at once, but one is. */
+  /** Most bytes of the selected entries together, though at least one is selected. */
   readonly bytes: number
 }
 
 /** 24 bytes each. */
 const usualCapacity = 100_000
 
-/** Which things the newest commits of the log are of: a reader of some things finds theirs without reading those of all. */
+/** The things of the newest commits of the log: a reader of some things finds their commits without reading the others. */
 export class RecentCommits {
   readonly #capacity: number
-  /** Of the commit at each place, by write number. Three lists of plain values take half the memory of one of objects. */
+  /** Columns of the commits, by write number: three arrays of plain values take half the memory of one of objects. */
   #writeNumbers: number[] = []
   #things: string[] = []
   #lengths: number[] = []
 
-  /** @param capacity how many are known at most; beyond it the older half is forgotten */
+  /** @param capacity most commits; beyond it, the older half is forgotten */
   constructor(capacity = usualCapacity) {
     this.#capacity = capacity
   }
 
-  /** Every commit of the log from this write number on is known; Infinity: none is. */
+  /** Write number from which on every commit of the log is known; Infinity: none is. */
   get from(): number {
     return this.#writeNumbers[0] ?? Number.POSITIVE_INFINITY
   }
 
-  /** @param commit newer than any that was added before */
+  /** Adds a commit that is newer than all others. */
   add({ thingId, writeNumber, bytes }: LoggedCommit): void {
     if (this.#writeNumbers.length >= this.#capacity) {
       const half = this.#capacity >> 1
@@ -49,7 +48,7 @@ export class RecentCommits {
     this.#lengths.push(bytes)
   }
 
-  /** The write numbers of the first known commits that a query asks for, in its order. Some may have left the log. */
+  /** The write numbers of the first known commits that match a query, in its order. Some may have left the log. */
   select({ after, before, order, limit, isOf, bytes }: RecentQuery): number[] {
     const selected: number[] = []
     let left = bytes
@@ -65,7 +64,7 @@ export class RecentCommits {
     return selected
   }
 
-  /** Where the first commit stands whose write number is not below this one. */
+  /** The index of the first commit from a write number on. */
   #placeOf(writeNumber: number): number {
     return partitionPoint(this.#writeNumbers, each => each < writeNumber)
   }

@@ -8,12 +8,7 @@ import type { Database } from '../database/database.ts'
 import { emptiedKey, recordKeys, resourceKey } from '../keys.ts'
 import { partsOfRange } from './parts-of-range.ts'
 
-/**
- * Folds the records of a range as they are when it is called.
- *
- * @param closing why, once the store closes: then it ends at once
- * @returns undefined if nothing was ever stored under the key
- */
+/** Implements `DriverRecords.aggregate`. */
 export async function aggregate(
   database: Database,
   thingId: string,
@@ -21,7 +16,7 @@ export async function aggregate(
   query: AggregateQuery,
   closing: AbortSignal,
 ): Promise<Aggregates | undefined> {
-  // One for all reads: a write between them is seen by none.
+  // One snapshot for all reads, which see no write in between.
   const snapshot = database.level.snapshot()
   try {
     const number = (await database.level.get(resourceKey(thingId, key), { snapshot }))?.readUInt32BE(0)
@@ -54,7 +49,7 @@ async function fold(
   }
   return answer.end()
 
-  /** @returns whether the answer takes more */
+  /** @returns whether the answer takes more records */
   async function foldRecords(range: FoldedRange): Promise<boolean> {
     const keys = recordKeys(resource, range.from, range.to)
     for await (const entries of entriesIn(database, keys, { reverse, snapshot })) {

@@ -7,11 +7,11 @@ import { chunksIn } from '../chunks/time-line.ts'
 import type { Database } from '../database/database.ts'
 import { behind, type KeyRange, keyAtPosition, positionText, recordKeys } from '../keys.ts'
 
-/** As long is a packed record at least; a page of few must not read many chunks, each with what was removed for it. */
+/** Least size of a packed record. With it, a short page reads few chunks and the removed entries behind them. */
 const bytesOfRecord = 4
 const bytesAtOnce = { least: 4 * 1024, most: 16 * 1024 }
 
-/** A page of a resource that has no records any more. @throws ThingwireError invalid_cursor */
+/** The page of an emptied resource. @throws ThingwireError invalid_cursor */
 export function emptyPage({ cursor }: PageQuery): Page {
   if (cursor !== undefined) cursorKey(0, cursor)
   return { records: [] }
@@ -31,7 +31,7 @@ export async function readPage(
       ? { ...range, gte: behind(after) }
       : { ...range, lt: after }
     : range
-  // A cursor from outside the range would turn the bounds round.
+  // A cursor outside the range would swap the bounds.
   if (Buffer.compare(wanted.gte, wanted.lt) >= 0) return { records: [] }
   const reverse = order === 'desc'
   const records: StoredRecord[] = []
@@ -62,7 +62,7 @@ function positionIn({ chunk, index }: { readonly chunk: Chunk; readonly index: n
   return positionText(nameIn(chunk, index))
 }
 
-/** A cursor is the position of the last record given. */
+/** A cursor is the position of the last record of a page. */
 function cursorKey(resource: number, cursor: string): Buffer {
   const key = keyAtPosition(resource, cursor)
   if (!key) throw new ThingwireError('invalid_cursor')

@@ -7,10 +7,10 @@ import { rollupKeys, rollupParts } from '../keys.ts'
 import { type DayRollup, decodeDay } from '../rollups/day-rollup.ts'
 import { dayLength, dayOf, quarterHour } from '../rollups/days.ts'
 
-/** A piece of time of which all is known by a rollup, or whose records have to be read. */
+/** A part of a range with a rollup, or one whose records must be read. */
 type PartOfRange = { readonly rollup: BucketSummary } | { readonly toFold: FoldedRange }
 
-/** The parts of the range of a query, in its order, a day's at a time; those without records are left out where that is known. */
+/** The parts of a query's range, in its order, a day at a time, without parts that are known to have no records. */
 export async function* partsOfRange(
   database: Readable,
   resource: number,
@@ -30,7 +30,7 @@ export async function* partsOfRange(
     for await (const entries of scan(database, days, { snapshot, reverse: !isForwards })) {
       for (const [key, bytes] of entries) {
         const rollup = decodeDay(rollupParts(key)?.day ?? 0, bytes)
-        // Its records are folded then.
+        // The records of a day with a damaged rollup are read.
         if (!rollup) continue
         const { day } = rollup
         const before = isForwards ? { from, to: day } : { from: day + dayLength, to }
@@ -45,7 +45,7 @@ export async function* partsOfRange(
   if (from < to) yield [{ toFold: { from, to } }]
 }
 
-/** In the order of time. */
+/** Ascending. */
 function partsOfDay(
   { day, quarters, withoutRollup }: DayRollup,
   range: FoldedRange,

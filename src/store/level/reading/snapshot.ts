@@ -19,16 +19,15 @@ import { decodeState } from '../states.ts'
 
 const readAtOnce = 64
 
-/** What was committed when it was made, while writes go on. */
 export class LevelSnapshot implements Snapshot {
   readonly writeNumber: number
   readonly #database: Database
   readonly #snapshot: AbstractSnapshot
-  /** What a reader has left behind for the next: a reader of one thing would make cursors for a few resources. */
+  /** Cursors that a reader has left for the next reader, since a reader of one thing needs them for a few resources only. */
   #idle: NewestRecords | undefined
   #isClosed = false
 
-  /** Made between two commits, of which `writeNumber` is the earlier. */
+  /** Called between two commits. @param writeNumber of the earlier commit */
   constructor(database: Database, writeNumber: number) {
     this.#database = database
     this.#snapshot = database.level.snapshot()
@@ -99,7 +98,7 @@ export class LevelSnapshot implements Snapshot {
     })
   }
 
-  /** @param range keys whose values are resource numbers @param namesIn what such a key names */
+  /** @param range keys whose values are resource numbers @param namesIn decodes such a key */
   async *#readNewest(
     range: KeyRange,
     namesIn: (name: Buffer) => { thingId: string; key: string },

@@ -8,23 +8,23 @@ import { dayOf, quarterHour } from './days.ts'
 
 /**
  * Rollups of the quarter hours of a day that have records, in one entry, by column. A quarter hour whose first or last value is
- * long has none: it is folded when it is asked for.
+ * long has no rollup: its records are read for each query.
  */
 export interface DayRollup {
   /** Begin of the day, milliseconds. */
   readonly day: number
   /** In order. */
   readonly quarters: readonly BucketSummary[]
-  /** Begins of those that have records and no rollup. */
+  /** Begins of the quarter hours that have records but no rollup. */
   readonly withoutRollup: ReadonlySet<number>
 }
 
-/** Characters of a value that is kept with a rollup. */
+/** Most characters of a value in a rollup. */
 const longestText = 64
 const textEnd = '\x01'
 const sumLength = 4
 
-/** @param quarters all of the day that have records, in order */
+/** @param quarters all quarter hours of the day that have records, in order */
 export function encodeDay(day: number, quarters: readonly BucketSummary[]): Buffer {
   const isLong = ({ first, last }: BucketSummary) => first.length > longestText || last.length > longestText
   const summed = quarters.filter(quarter => !isLong(quarter))
@@ -45,7 +45,7 @@ export function encodeDay(day: number, quarters: readonly BucketSummary[]): Buff
   return writer.end(crc32)
 }
 
-/** @returns undefined if it is damaged */
+/** @returns undefined if the entry is damaged */
 export function decodeDay(day: number, bytes: Buffer): DayRollup | undefined {
   const end = bytes.length - sumLength
   if (end < 0 || crc32(bytes.subarray(0, end)) !== bytes.readUInt32LE(end)) return undefined
@@ -72,12 +72,7 @@ export function decodeDay(day: number, bytes: Buffer): DayRollup | undefined {
   return { day, quarters, withoutRollup }
 }
 
-/**
- * Has a batch that removes records remove the rollups of their days.
- *
- * @param from milliseconds; default: from the first on
- * @param to milliseconds, inclusive; default: to the last
- */
+/** Deletes the rollups of the days from `from` to `to` (both inclusive, milliseconds) in a batch that removes records. */
 export async function dropRollups(
   database: Readable,
   batch: Batch,

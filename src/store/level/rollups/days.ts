@@ -1,13 +1,13 @@
 import type { Buckets } from '../../../core/record/buckets.ts'
 import { milliseconds, utcBuckets } from '../../../core/time/utc-buckets.ts'
 
-/** Milliseconds. Days of every time zone begin and end with one of UTC's: their offsets are multiples of it. */
+/** Milliseconds. In every time zone a day begins at a quarter hour of UTC, since all offsets are multiples of a quarter hour. */
 export const quarterHour = 15 * milliseconds.m
 export const dayLength = milliseconds.d
 
 export const quarterHours: Buckets = utcBuckets(quarterHour)
 
-/** The begin of the day of UTC that a datetime is in. */
+/** Begin of the UTC day of a datetime, milliseconds. */
 export function dayOf(datetime: number): number {
   return datetime - (datetime % dayLength)
 }

@@ -9,14 +9,14 @@ import { encodeDay } from './day-rollup.ts'
 import { dayLength, dayOf, quarterHours } from './days.ts'
 
 /**
- * Rollups, as entries that are to be put, of the days in a range that have none and are worth one.
+ * The missing rollups of the days in a range, as entries to put.
  *
- * The day must be over: nothing but a late record or a removal changes it, and those remove its rollup (`dropRollups`).
- * A day with a damaged entry gets none: the damage must not keep the days behind it from theirs.
+ * Only a finished day gets a rollup: later changes of the day are late records and removals, which remove the rollup
+ * (`dropRollups`). A day with a damaged entry gets no rollup, and does not stop the days behind it from getting theirs.
  *
  * @param from begin of a day, milliseconds
- * @param to milliseconds; days that end behind it are left out
- * @param fewest so many records make a day worth a rollup
+ * @param to milliseconds; days that end after it are left out
+ * @param fewest fewest records of a day with a rollup
  */
 export async function* rollupsOf(
   database: Readable,
@@ -28,38 +28,27 @@ export async function* rollupsOf(
   for (let day = from; day + dayLength <= to; day += dayLength) {
     const rest = recordKeys(resource, day, to)
     const [next] = await firstEntries(database, rest, { limit: 1 })
-    const isEmpty = !next || datetimeInRecordKey(next[0]) >= day + dayLength
-    // Days without a record between two are leapt over. A chunk in front may reach into them: then it has few records for a day.
     if (!next) return
-    if (isEmpty) {
-      day = dayOf(datetimeInRecordKey(next[0])) - dayLength
+    const nextDay = dayOf(datetimeInRecordKey(next[0]))
+    // Skips days without an entry. Such a day may have records in a chunk that begins before it, but few.
+    if (nextDay > day) {
+      day = nextDay - dayLength
       continue
     }
     const key = rollupKey(resource, day)
     if (await database.level.has(key)) continue
-    const quarters = await quartersIfWhole(database, resource, day)
+    const quarters = await quartersOf(database, resource, day).catch((error: unknown) => {
+      if (isPassing(error)) throw error
+      return []
+    })
     const records = quarters.reduce((sum, { count }) => sum + count, 0)
     if (records >= fewest) yield [key, encodeDay(day, quarters)]
   }
 }
 
-/** The rollup of a day, made of its records. */
+/** The rollup of a day's records. */
 export async function rollupOf(database: Readable, resource: number, day: number): Promise<Buffer> {
   return encodeDay(day, await quartersOf(database, resource, day))
-}
-
-/** @returns none if an entry of the day is damaged */
-async function quartersIfWhole(
-  database: Readable,
-  resource: number,
-  day: number,
-): Promise<readonly BucketSummary[]> {
-  try {
-    return await quartersOf(database, resource, day)
-  } catch (error) {
-    if (isPassing(error)) throw error
-    return []
-  }
 }
 
 async function quartersOf(
