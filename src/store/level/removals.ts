@@ -72,7 +72,7 @@ export class Removals {
     )
   }
 
-  /** Runs removals one after another: two of them must not count one record twice, and one must not remove the newest record that another keeps. */
+  /** Runs removals in turn: no record is counted by two of them, and none removes the newest record that another one keeps. */
   inTurn<T>(task: () => Promise<T>): Promise<T> {
     const removal = this.#newest.then(task)
     this.#newest = removal.catch(() => {})

@@ -5,7 +5,7 @@ import { type DocumentTexts, documentOf, toTexts } from '../document-texts.ts'
 import type { GroupCommit } from '../group-commit.ts'
 
 export interface MemoryDocuments extends DriverDocuments {
-  /** Puts at once, as part of a commit. */
+  /** Puts documents as part of a commit. */
   putTexts(texts: DocumentTexts): void
 }
 

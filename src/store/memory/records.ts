@@ -153,7 +153,7 @@ export function createMemoryRecords(
   }
 }
 
-/** @returns the records that were not stored before. */
+/** Stores records. @returns the new ones */
 function keep({ resources }: Thing, { records }: Append, writeNumber: number): Append['records'] {
   return records.filter(record => {
     const timeLine = resources.get(record.key) ?? new TimeLine()
@@ -176,11 +176,9 @@ function latestOf([thingId, { resources, states }]: [string, Thing]): LatestOfTh
   return [...ordinary, ...[...states].map(([key, record]) => ({ thingId, key, record }))]
 }
 
-type IsWanted = Parameters<RecordStore['logWhen']>[0]
-
-/** The commits that someone may have to read again. */
+/** The commits that a log reader may have to read again. */
 class MemoryCommitLog {
-  isWanted: IsWanted = () => false
+  isWanted: Parameters<RecordStore['logWhen']>[0] = () => false
   /** By write number, oldest first. */
   readonly #commits = new Map<number, Commit>()
 
@@ -214,7 +212,7 @@ function lengthOf({ records, latest }: Commit): number {
   return texts.reduce((characters, { value }) => characters + value.length, 0)
 }
 
-/** @param latest everything that is latest after the commit `writeNumber` */
+/** @param latest the latest record of every resource after the commit `writeNumber` */
 function createMemorySnapshot(writeNumber: number, latest: readonly LatestOfThing[]): Snapshot {
   let isOpen = true
 
@@ -237,12 +235,12 @@ function isSelected(each: LatestOfThing, { thingId, key }: LatestQuery): boolean
   return (thingId === undefined || each.thingId === thingId) && (key === undefined || each.key === key)
 }
 
-/** The write ids of one thing, with what their writes were answered (contract §4, resend (c)). */
+/** The write ids of one thing, with the answers of their writes (contract §4, resend (c)). */
 export class WriteIds {
   /** Oldest first. */
   readonly #taken = new Map<string, { readonly answer: WriteAnswer; readonly receivedAt: number }>()
 
-  /** @param now receipt time of the write that asks, milliseconds */
+  /** @param now receipt time of the repeated write, milliseconds */
   answerOf(id: string, now: number): WriteAnswer | undefined {
     const taken = this.#taken.get(id)
     return taken && now - taken.receivedAt <= rememberedFor ? taken.answer : undefined

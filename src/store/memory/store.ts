@@ -8,12 +8,9 @@ import { createMemoryRecords, type MemoryPendingCommit } from './records.ts'
 
 const commitsPerGroup = 1_000
 
-/**
- * A store for tests: keeps every promise of `store/contract.ts` but durability, and forgets all when it is dropped.
- * Its `backup` throws ThingwireError `not_found`.
- */
+/** A store for tests: keeps every promise of `store/contract.ts` but durability. Its `backup` throws ThingwireError `not_found`. */
 export function createMemoryStore(): StoreDriver {
-  // In groups like a store with a disk, so that what is committed together meets the same order here.
+  // In groups, so that writes commit in the same order as in a store with a disk.
   const commits = new GroupCommit<MemoryPendingCommit, Receipt>(
     { commit: async group => group.map(commit => commit.run()) },
     () => 1,
@@ -45,11 +42,7 @@ export function createMemoryStore(): StoreDriver {
   }
 }
 
-interface MemoryRefusedWrites extends RefusedWrites {
-  removeThing(thingId: string): void
-}
-
-function createMemoryRefusedWrites(): MemoryRefusedWrites {
+function createMemoryRefusedWrites(): RefusedWrites & { removeThing(thingId: string): void } {
   /** By thing id, newest first. */
   const kept = new Map<string, readonly RefusedWrite[]>()
 

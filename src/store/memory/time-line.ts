@@ -6,7 +6,7 @@ import { measurement, storedForm } from '../../core/record/record.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { AggregateQuery, Aggregates, Page, PageQuery, TimeRange } from '../contract.ts'
 
-/** Where a record stands on the time line of its resource. */
+/** Position of a record in the time line of its resource. */
 interface Position {
   readonly datetime: number
   readonly writeNumber: number
@@ -32,7 +32,7 @@ export class TimeLine {
     return this.#rows.at(-1)?.record
   }
 
-  /** @returns whether it was stored: false for a resend of a measurement that is there. */
+  /** @returns whether the record was stored: false for a resend */
   add(accepted: AcceptedRecord, writeNumber: number): boolean {
     const { place, explicit } = accepted
     const record = storedForm(accepted)
@@ -48,13 +48,8 @@ export class TimeLine {
     if (order === 'desc') rows.reverse()
     const after = cursor === undefined ? undefined : readCursor(cursor)
     const rest = after === undefined ? rows : rows.filter(row => isAfter(row, after, order))
-    const records = rest.slice(
-      0,
-      Math.min(
-        limit,
-        lengthOfPage(rest, ({ record }) => record.value.length),
-      ),
-    )
+    const length = lengthOfPage(rest, ({ record }) => record.value.length)
+    const records = rest.slice(0, Math.min(limit, length))
     const last = records.at(-1)
     const page = { records: records.map(row => row.record) }
     return last && rest.length > records.length ? { ...page, next: writeCursor(last) } : page
@@ -68,14 +63,14 @@ export class TimeLine {
     return answer.end()
   }
 
-  /** @returns how many records were removed. */
+  /** @returns how many records were removed */
   remove(range: TimeRange): number {
     const removed = new Set(this.#between(range))
     this.#rows = this.#rows.filter(row => !removed.has(row))
     return removed.size
   }
 
-  /** @returns how many of the records before `datetime` were removed: all but the newest of the time line */
+  /** Removes the records before `datetime`, but never the newest record. @returns how many */
   removeOld(datetime: number): number {
     const count = Math.min(this.#indexOf(startOf(datetime)), Math.max(this.#rows.length - 1, 0))
     this.#rows.splice(0, count)
@@ -95,13 +90,13 @@ export class TimeLine {
     return this.#rows.slice(start, end)
   }
 
-  /** How many rows stand before `position`. */
+  /** The index of the first row at or behind `position`. */
   #indexOf(position: Position): number {
     return partitionPoint(this.#rows, row => compare(row, position) < 0)
   }
 }
 
-/** How many items there are until they reach `maximumPageText`, the one with which they do included. */
+/** The number of items up to the one with which they reach `maximumPageText`. */
 export function lengthOfPage<Item>(items: readonly Item[], lengthOf: (item: Item) => number): number {
   let characters = 0
   const reached = items.findIndex(item => {

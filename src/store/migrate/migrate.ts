@@ -14,33 +14,33 @@ import { type Verified, verify } from './verify.ts'
 export interface MigrateOptions extends DurabilityOptions {
   /** Directory of the LevelDB, which no process may hold. */
   readonly location: string
-  /** redis-url.ts */
+  /** The format is in redis-url.ts. */
   readonly url: string
-  /** As of the store in Redis. Default `thingwire`. */
+  /** Prefix of the keys in Redis. Default `thingwire`. */
   readonly prefix?: string
-  /** What becomes of a document; undefined: it stays behind. */
+  /** Converts a document; undefined: it is not moved. */
   readonly documentOf: (name: string, document: Document, numberOf: Move['numberOf']) => Document | undefined
   readonly onProgress: (progress: Progress) => void
-  /** Called with what the operator should know of Redis. */
+  /** Called with warnings about the configuration of Redis. */
   readonly onWarning: (text: string) => void
 }
 
-/** How far a migration is, in records. */
+/** Progress of a migration, in records. */
 export interface Progress {
   readonly step: 'moved' | 'verified'
   readonly records: number
   readonly of: number
 }
 
-/** Pieces on their way to Redis. */
+/** Most pieces in flight to Redis. */
 const piecesAtOnce = 8
 
 /**
- * Moves everything of an embedded store into an empty store in Redis, and compares both. When it ends before it is done,
- * whatever the reason, no server opens the store in Redis, and to call it again goes on where it was. Where replicas are asked
- * for, they have all of it when it ends.
+ * Moves an embedded store into an empty store in Redis, and compares both. If the migration ends early for any reason, no server
+ * opens the store in Redis, and another call goes on where this one stopped. With `replicas`, the replicas have all data
+ * when it ends.
  *
- * @returns undefined if all was moved before
+ * @returns undefined if everything was moved before
  * @throws Error for the operator
  */
 export async function migrate(options: MigrateOptions): Promise<Verified | undefined> {
@@ -69,7 +69,7 @@ async function migrateTo(
   const { prefix = 'thingwire', documentOf, onProgress } = options
   const keys = redisKeys(prefix)
   const database = new RedisDatabase(keys, 'migrate', client)
-  // Over the same connection: replicas that have what it says last have all that it has said.
+  // Over the same connection: replicas that have its last write have all of them.
   const durable = options.replicas
     ? new RedisDatabase(keys, 'migrate', waitingForReplicas(client, options))
     : database
@@ -94,7 +94,7 @@ async function migrateTo(
   return verified
 }
 
-/** @returns how many records there are */
+/** Moves all data. @returns how many records there are */
 async function load(move: Move, target: Target, onProgress: (progress: Progress) => void): Promise<number> {
   const { source } = move
   const after = target.position
@@ -116,10 +116,10 @@ async function load(move: Move, target: Target, onProgress: (progress: Progress)
         records += entries.length
         onProgress({ step: 'moved', records, of })
       })
-      // It is waited for later.
+      // Its failure is handled below, where it is awaited.
       loading.catch(() => {})
       pieces.push(loading)
-      // Redis gets to know the script with the first piece: others that are under way then could overtake one another.
+      // The first piece loads the script into Redis: until then, pieces in flight could overtake each other.
       if (pieces.length === piecesAtOnce || isFirst) await pieces.shift()
       isFirst = false
     }

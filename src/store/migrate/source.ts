@@ -22,13 +22,13 @@ import type { ResourceName } from '../redis/latest.ts'
 
 const mostAtOnce = 1_000
 
-/** An embedded store that is moved away. Held alone, and nothing in it changes. */
+/** The embedded store of a migration. No other process holds it, and nothing in it changes. */
 export class Source {
   readonly database: Database
   readonly counters: Counters
-  /** By the number that stands for the resource in its record keys. */
+  /** By resource number. */
   readonly resources: ReadonlyMap<number, ResourceName>
-  /** Finds out whether a server has run on the store since: it leaves a trace in the documents. */
+  /** Digest that changes if a server runs on the store, since a server changes the documents. */
   readonly fingerprint: string
 
   private constructor(
@@ -43,7 +43,7 @@ export class Source {
     this.fingerprint = fingerprint
   }
 
-  /** @throws Error for the operator: there is none, another process holds it, it cannot be read */
+  /** @throws Error for the operator: there is no store, another process holds it, it cannot be read */
   static async open(location: string): Promise<Source> {
     try {
       await access(join(location, 'CURRENT'))
@@ -67,12 +67,12 @@ export class Source {
     }
   }
 
-  /** The entries of a range by key, some at a time, but of records: see `records`. @param after key behind which to begin */
+  /** The entries of a range other than records, some at a time. @param after key of the last entry to skip */
   entries({ gte, lt }: KeyRange, after?: Buffer): AsyncIterable<readonly Entry[]> {
     return scan(this.database, { gte: after ? behind(after) : gte, lt })
   }
 
-  /** Records of a range, each with the key and the value that it would have alone. @param after as of `entries` */
+  /** The records of a range, each as an entry of its own, some at a time. @param after as in `entries` */
   async *records({ gte, lt }: KeyRange, after?: Buffer): AsyncIterable<readonly Entry[]> {
     const start = after ? behind(after) : gte
     const from = start.length < recordKeyLength ? start : await entryStart(this.database, start)
@@ -84,17 +84,17 @@ export class Source {
     }
   }
 
-  /** How many records there are. @param after key of the record behind which to begin */
+  /** @param after key of the last record to skip @returns how many records there are */
   async countRecords(after?: Buffer): Promise<number> {
     let count = 0
     for await (const entries of this.records(keysOf(prefix.record), after)) {
-      // What a crash has left of a removed resource is no record.
+      // Records of a removed resource that a crash has left do not count.
       for (const [key] of entries) if (this.resources.has(resourceInRecordKey(key))) count++
     }
     return count
   }
 
-  /** How many records of its resource and datetime stand before a record, `most` at most. */
+  /** How many records of its resource and datetime precede a record, at most `most`. */
   async countBefore(key: Buffer, most: number): Promise<number> {
     const first = recordKey(resourceInRecordKey(key), positionInRecordKey(key).datetime, 0, 0)
     let count = 0

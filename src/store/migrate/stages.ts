@@ -22,26 +22,25 @@ import { comparedOneByOne } from '../resend.ts'
 import type { Source } from './source.ts'
 import { movedWriteIds } from './write-ids.ts'
 
-/** A command of Redis, by its words. */
+/** A Redis command with its arguments. */
 export type Command = readonly Argument[]
 
-/** What the stages of a migration have in common. */
 export interface Move {
   readonly source: Source
   readonly keys: Keys
-  /** What becomes of a write number: higher ones stay higher. */
+  /** Converts a write number; keeps the order. */
   readonly numberOf: (writeNumber: number) => number
-  /** What becomes of a document; undefined: it stays behind. */
+  /** Converts a document; undefined: it is not moved. */
   readonly documentOf: (name: string, document: Document) => Document | undefined
 }
 
-/** One kind of what a store holds. */
+/** The move of one kind of entry. */
 export interface Stage {
-  /** Where it is in the embedded store. */
+  /** Keys in the embedded store. */
   readonly range: KeyRange
-  /** How it is read. Default: its entries. */
+  /** Default: reads the entries of the range. */
   readonly read?: (source: Source, after?: Buffer) => AsyncIterable<readonly Entry[]>
-  /** What makes it in Redis. @param entries of the range, in order */
+  /** The commands that put the entries into Redis. @param entries of the range, in order */
   readonly commands: (entries: readonly Entry[], move: Move) => Command[] | Promise<Command[]>
 }
 
@@ -64,13 +63,13 @@ const records: Stage = {
       ofResources.set(resource, { members, crowd })
       const payload = encodePayload(decodeRecord('', datetime, bytes))
       members.push(datetime, encodeMember(numberOf(position.writeNumber), position.place, payload))
-      // Those behind them are in the crowd, too.
+      // From the 257th record of a datetime on, records are in the crowd, too.
       if (before >= comparedOneByOne) crowd.push(datetime, duplicateEntry(datetime, payload))
       before++
     }
     return [...ofResources].flatMap(([resource, { members, crowd }]): Command[] => {
       const name = source.resources.get(resource)
-      // What a crash has left of a removed resource.
+      // Records of a removed resource that a crash has left.
       if (!name) return []
       const { thingId, key } = name
       return [
@@ -84,7 +83,7 @@ const records: Stage = {
   },
 }
 
-/** The embedded store does not know by which write a state was put: the newest will do, as nothing reads behind it. */
+/** The embedded store does not know which write put a state. The newest write number serves, since no snapshot is older. */
 const states: Stage = {
   range: keysOf(prefix.state),
   commands: (entries, { source, keys, numberOf }) =>
@@ -149,7 +148,7 @@ const documents: Stage = {
     }),
 }
 
-/** Everything that an embedded store holds, in the order in which it is moved. */
+/** In the order of the move. */
 export const stages: readonly Stage[] = [records, states, emptied, writeIds, refused, log, documents]
 
 function duplicateEntry(datetime: number, payload: Buffer): Buffer {

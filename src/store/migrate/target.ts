@@ -10,12 +10,12 @@ const loadScript = new Script('load')
 /** Write numbers in Redis go in steps of this (scripts/lib.lua). */
 const step = 16
 
-/** The store in Redis that is filled: claimed for one migration, and closed to servers until it is finished. */
+/** The store in Redis of a migration, which no server can open until `finish`. */
 export class Target {
   readonly #database: RedisDatabase
   readonly #source: Source
   readonly #offset: number
-  /** Key of the entry up to which all is there; undefined: none. */
+  /** Key of the last entry that is moved; undefined: there is none. */
   position: Buffer | undefined
 
   private constructor(database: RedisDatabase, source: Source, offset: number, position: Buffer | undefined) {
@@ -26,8 +26,8 @@ export class Target {
   }
 
   /**
-   * @returns undefined if all of the source was moved there before
-   * @throws Error for the operator: it holds something else. ThingwireError store_unavailable
+   * @returns undefined if all of the source was moved before
+   * @throws Error for the operator: Redis holds another store. ThingwireError store_unavailable
    */
   static async claim(database: RedisDatabase, source: Source): Promise<Target | undefined> {
     const { fingerprint, counters } = source
@@ -46,13 +46,13 @@ export class Target {
     )
   }
 
-  /** What becomes of a write number of the source. */
+  /** Converts a write number of the source. */
   readonly numberOf = (writeNumber: number): number => this.#offset + step * writeNumber
 
   /**
-   * Runs commands, all or none. To be called in order, without waiting.
+   * Runs commands atomically. The caller need not wait for the call before.
    *
-   * @param key of the entry up to which everything is there then
+   * @param key of the last entry of these commands
    * @throws ThingwireError store_full, store_unavailable
    */
   async load(key: Buffer, commands: readonly Command[]): Promise<void> {
@@ -61,7 +61,7 @@ export class Target {
     await load(this.#database, before, key, commands)
   }
 
-  /** Opens it to servers. @param durable the same database, over a connection that waits for what has to be durable */
+  /** Opens the store to servers. @param durable the same database, over a connection that waits for replicas */
   async finish(durable: RedisDatabase): Promise<void> {
     const { meta } = durable.keys
     await load(durable, this.position, Buffer.alloc(0), [
@@ -70,9 +70,9 @@ export class Target {
     ])
   }
 
-  /** Resolves when what was finished before is durable. @param durable as of `finish` */
+  /** Resolves when an earlier `finish` is durable. @param durable as in `finish` */
   static async confirm(durable: RedisDatabase, { fingerprint }: Source): Promise<void> {
-    // Only behind a write of its own does a connection wait.
+    // The connection waits for replicas only after a write of its own.
     await durable.call('HSET', durable.keys.meta, 'migrated', fingerprint)
   }
 }

@@ -9,18 +9,14 @@ import { readState } from '../redis/resources.ts'
 import type { Move } from './stages.ts'
 import { movedWriteIds } from './write-ids.ts'
 
-/**
- * What was moved is not the same on both sides.
- *
- * @throws Error for the operator, naming it
- */
+/** @throws Error for the operator that names the difference */
 export function differs(what: string, here: string, there: string): never {
   throw new Error(
     `the two stores differ in ${what}: the embedded store has ${here}, Redis has ${there}. No server starts on the store in Redis: remove its keys, and migrate again`,
   )
 }
 
-/** Each compares one kind of what was moved, but for records, and says how many there are. All throw as `differs`. */
+/** Each function compares one kind of entry other than records, and returns how many there are. All throw like `differs`. */
 
 export function verifyStates(move: Move, database: RedisDatabase): Promise<number> {
   return countOf(move, prefix.state, async entries => {
@@ -45,7 +41,7 @@ export async function verifyDocuments(move: Move, database: RedisDatabase): Prom
     const names = moved.map(([name]) => name)
     const there = (await database.call('HMGET', database.keys.documents, ...names)) as (Buffer | null)[]
     const different = moved.find(([, json], index) => there[index]?.toString() !== json)
-    // Their names can hold what a client chose: they are not for a terminal.
+    // The error leaves out the name, which a client may have chosen.
     if (different) differs(`a document`, 'it', 'another or none')
     return moved.length
   })
@@ -54,7 +50,7 @@ export async function verifyDocuments(move: Move, database: RedisDatabase): Prom
   return count
 }
 
-/** Of write numbers it is their order that is moved, so each is compared as it is in Redis. */
+/** Compares write numbers in their converted form. */
 export async function verifyLog(move: Move, database: RedisDatabase): Promise<number> {
   let after = 0
   const count = await countOf(move, prefix.log, async entries => {
@@ -125,7 +121,7 @@ export async function verifyRefused(move: Move, database: RedisDatabase): Promis
   return count
 }
 
-/** What `compare` says of all entries of a kind together, some at a time. */
+/** The sum of `compare` over all entries of a kind, some at a time. */
 async function countOf(
   { source }: Move,
   kind: string,

@@ -15,7 +15,7 @@ import {
   verifyWriteIds,
 } from './verify-entries.ts'
 
-/** What was moved, as it was counted on both sides. */
+/** Counts of the moved data, equal in both stores. */
 export interface Verified {
   readonly records: number
   readonly resources: number
@@ -28,21 +28,16 @@ export interface Verified {
   readonly digest: string
 }
 
-interface Digest {
-  readonly count: number
-  readonly sha256: string
-}
-
 const pageSize = 1_000
 const resourcesAtOnce = 8
 
 /**
- * Reads both sides anew and compares them: of each resource the number of its records, and a SHA-256 over their datetimes,
- * values and positions in order; the names of the resources of each thing, those that were emptied too; each state, document,
+ * Reads and compares both stores: for each resource the number of its records, and a SHA-256 over their datetimes,
+ * values and positions in order; the resource names of each thing, emptied ones too; each state, document,
  * logged commit, write id and refused write.
  *
- * @param onRecords called with how many records more were read
- * @throws Error for the operator, naming what differs. ThingwireError store_unavailable
+ * @param onRecords called with the number of records that were read since the last call
+ * @throws Error for the operator that names the difference. ThingwireError store_unavailable
  */
 export async function verify(
   move: Move,
@@ -109,7 +104,7 @@ async function verifyNames(
 async function digestOf(
   read: (query: PageQuery) => Promise<Page | undefined>,
   onRecords: (count: number) => void = () => {},
-): Promise<Digest> {
+): Promise<{ count: number; sha256: string }> {
   const hash = createHash('sha256')
   let count = 0
   let page = await read({ order: 'asc', limit: pageSize })

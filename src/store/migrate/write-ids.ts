@@ -4,7 +4,7 @@ import type { KnownWrite } from '../level/write-ids.ts'
 import { rememberedFor } from '../resend.ts'
 import type { Source } from './source.ts'
 
-/** A write id as Redis keeps it. */
+/** A write id in the form of the store in Redis. */
 interface MovedWriteId {
   readonly thingId: string
   readonly digest: Buffer
@@ -13,11 +13,7 @@ interface MovedWriteId {
   readonly text: string
 }
 
-/**
- * The write ids that are moved. Those that count no more for any write to come stay behind: receipt times never go back.
- *
- * @param entries of the order of write ids
- */
+/** Converts write ids, except those that are already too old to be remembered. @param entries of the order of write ids */
 export async function movedWriteIds(
   { database, counters }: Source,
   entries: readonly Entry[],
@@ -27,7 +23,7 @@ export async function movedWriteIds(
   const oldest = counters.newestReceipt - rememberedFor
   return entries.flatMap(([name, digest], index) => {
     const known = found[index] && (JSON.parse(found[index].toString()) as KnownWrite)
-    // It was used again since, under a newer ordinal.
+    // The id may have been used again since, under a newer ordinal.
     if (known?.ordinal !== ordinalInKey(name) || known.receivedAt < oldest) return []
     const { ordinal, receivedAt, answer } = known
     const text = `${ordinal}:${receivedAt}:${JSON.stringify(answer)}`

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { nameInDocumentKey, prefix } from '../keys.ts'
 
 export interface StoreFault {
-  /** A file, or a key as in docs/reference/storage.md, with unprintable bytes as `\xhh`. Of a document's name, only the kind is shown. */
+  /** A file, or a key as in docs/reference/storage.md with unprintable bytes as `\xhh`; of a document only the kind and a digest. */
   readonly where: string
   readonly fault: string
 }

@@ -125,7 +125,7 @@ export class Unpacked {
     this.putBack(resource)
   }
 
-  /** Called when the resource is packed up to the watermark. @returns whether no new change is in front of it, so that it may be put */
+  /** Called when a resource is packed up to the watermark. @returns whether to put it: no new change is in front of it */
   pack(resource: number, watermark: Buffer): boolean {
     const changes = this.#changes.get(resource)
     if (!changes) return true

@@ -7,7 +7,7 @@ import { Reserve } from './reserve.ts'
 const checkInterval = 2_000
 /** Milliseconds from the start to the first check, which makes a missing reserve: a store that is opened briefly needs none. */
 const firstCheck = 1_000
-/** Space that LevelDB needs to open a store, since it writes a table from the log before it removes the log, and to compact a little. */
+/** Space that LevelDB needs to open a store, where it writes a table from the log before it removes the log, and to compact a little. */
 const reserveBytes = 32 * 1024 * 1024
 /** The reserve takes at most one of this many parts of the disk. */
 const smallestShare = 8
