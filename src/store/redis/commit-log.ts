@@ -10,17 +10,12 @@ const readPiece = new Script('read-log')
 const trimPiece = new Script('trim-log')
 const askBounds = new Script('log-bounds')
 
-/** Bounds of one reply, and so of how long Redis does nothing else. */
+/** Bounds of one reply, during which Redis serves nothing else. */
 const mostEntries = 250
 const mostBytes = 256 * 1024
 const trimmedAtOnce = 1_000
 
-/**
- * Commits of the log between two write numbers. A page has at most `limit` of them, and ends with the one with which it
- * reaches `maximumPageText`.
- *
- * @throws ThingwireError store_unavailable
- */
+/** Implements `RecordStore.readLog`. A page ends with the commit with which it reaches `maximumPageText`. @throws ThingwireError store_unavailable */
 export async function readLog(database: RedisDatabase, query: LogQuery): Promise<Commit[]> {
   const commits: Commit[] = []
   let bytes = 0
@@ -37,10 +32,9 @@ export async function readLog(database: RedisDatabase, query: LogQuery): Promise
 }
 
 /**
- * Removes these commits from the log, but for those that another node may still have to read: it may have been cut off from
- * Redis for 10 minutes, or 100,000 entries.
+ * Removes these commits from the log, except those that another node may still have to read after it was cut off from
+ * Redis, for up to 10 minutes or 100,000 entries.
  *
- * @param lock in whose name it is
  * @throws LockLost
  * @throws ThingwireError store_unavailable
  */
@@ -56,12 +50,12 @@ export async function trimLog(
   }
 }
 
-/** As scripts take a lock in whose name something is. */
+/** The arguments by which a script checks the lock that a call names. */
 export function fenceOf(lock: Lock | undefined): readonly [name: string, owner: string] {
   return [lock?.name ?? '', lock?.owner ?? '']
 }
 
-/** How far the log goes back now. @throws ThingwireError store_unavailable */
+/** @throws ThingwireError store_unavailable */
 export async function logBounds(database: RedisDatabase): Promise<LogBounds> {
   const [completeAfter, trimmableTo] = (await database.run(askBounds)) as readonly [number, number]
   return { completeAfter, trimmableTo }
@@ -81,7 +75,7 @@ async function* entriesOf(database: RedisDatabase, query: LogQuery): AsyncGenera
     const [entries, next] = reply as unknown as readonly [readonly LogEntry[], Buffer]
     yield* entries
     from = next.toString('latin1')
-    // What is passed over counts for little.
+    // Larger from piece to piece, since many entries may be skipped.
     atOnce *= 2
   }
 }

@@ -21,7 +21,6 @@ export interface RedisPendingCommit {
 interface PendingChange {
   readonly write?: Append
   readonly documents: DocumentTexts
-  /** In whose name it is. */
   readonly lock?: Lock | undefined
 }
 
@@ -31,29 +30,29 @@ export type LockChange =
   | { readonly kind: 'take'; readonly lock: Lock; readonly from: string | undefined }
   | { readonly kind: 'release'; readonly lock: Lock }
 
-/** What comes of a change. */
+/** The result of a change. */
 export interface Committed extends Receipt {
-  /** Of a lock that was taken, who had it before. */
+  /** Owner of the taken lock before; undefined: the lock was free. */
   readonly before?: string | undefined
 }
 
 const commit = new Script('commit')
-/** In the name of none. */
-const nobody: Lock = { name: '', owner: '' }
+/** Stands for no lock. */
+const noLock: Lock = { name: '', owner: '' }
 /** Milliseconds. */
 const longestRest = 5
 const tooManyResources = -1
 const isHeldElsewhere = -2
 
 /**
- * Commits groups of one node on one database, one after another, a round trip each: the reply brings what the follower
- * has to be delivered up to there, too. A group counts for as long as all of it is waited for; if it was not committed, what is
- * still waited for goes again.
+ * Commits groups of one node, one after another, in a round trip each: the reply also brings the log entries that the follower
+ * has to deliver up to there. A group is valid until the first of its tickets expires; if it was not committed by then, the
+ * items that have not expired are tried again.
  */
 export class RedisCommitter {
   readonly #writes: NumberedWrites
   readonly #follower: Pick<Follower, 'newestRead' | 'take'>
-  /** When this node may commit again, by the monotonic clock. */
+  /** Time of the monotonic clock from which this node may commit again. */
   #turnAt = 0
 
   constructor(writes: NumberedWrites, follower: Pick<Follower, 'newestRead' | 'take'>) {
@@ -62,10 +61,8 @@ export class RedisCommitter {
   }
 
   /**
-   * @returns what comes of each, or an error for one that was no longer waited for, makes too many resources, or is in the name of
-   * a lock that is lost
-   * @throws ThingwireError store_full: nothing was kept; store_unavailable; store_timeout: unknown, but nothing will be kept
-   * that is not yet
+   * @returns a result for each item, or an error if its ticket has expired, it makes too many resources, or its lock is lost
+   * @throws ThingwireError store_full: nothing was kept; store_unavailable; store_timeout: the group was kept or never will be
    */
   async commit(pending: readonly RedisPendingCommit[]): Promise<(Committed | Error)[]> {
     const results = new Map<RedisPendingCommit, Committed | Error>()
@@ -80,17 +77,17 @@ export class RedisCommitter {
   }
 
   /**
-   * Nodes take turns: after a group, behind which others have committed, a node leaves them the time that it took. At full
-   * pace each would otherwise make as many groups as one does alone, only smaller, for Redis to do one after another.
+   * Nodes take turns: if others have committed since its last group, a node rests for the time that its group took. Under full
+   * load each node would otherwise make as many groups as a single node does, only smaller ones, which Redis runs one by one.
    *
-   * @returns resolves when it is this node's turn; undefined: it is
+   * @returns a promise of this node's turn; undefined: now
    */
   turn(): Promise<void> | undefined {
     const left = this.#turnAt - performance.now()
     return left > 0 ? delay(left) : undefined
   }
 
-  /** @returns undefined if the group was not committed and is to be tried again */
+  /** @returns undefined if the group was not committed and can be tried again */
   async #tryGroup(group: readonly RedisPendingCommit[]): Promise<readonly Reply[] | undefined> {
     const resends = [rememberedIds, rememberedFor, comparedOneByOne]
     const args = [this.#follower.newestRead, ...resends, group.length, ...group.flatMap(argumentsOf)]
@@ -108,7 +105,7 @@ export class RedisCommitter {
   }
 }
 
-/** What is still waited for, and what is not: it is late, or behind what is late in the same name. */
+/** Separates the items that are late, or behind a late item of the same lock owner. */
 function waitedFor(pending: readonly RedisPendingCommit[]) {
   const now = performance.now()
   const group: RedisPendingCommit[] = []
@@ -139,13 +136,13 @@ function outcomeIn(
   const writeNumber = reply[2 * index] as number
   const text = (reply[2 * index + 1] as Buffer).toString()
   if (writeNumber === tooManyResources) return new ThingwireError('too_many_resources')
-  if (writeNumber === isHeldElsewhere) return new LockLost(change.lock ?? nobody)
+  if (writeNumber === isHeldElsewhere) return new LockLost(change.lock ?? noLock)
   if ('kind' in change) return { writeNumber, answer: {}, before: text === '' ? undefined : text }
   const answer = text === '' ? (change.write?.answer ?? {}) : (JSON.parse(text) as WriteAnswer)
   return { writeNumber, answer }
 }
 
-/** As `commit.lua` reads them. */
+/** The arguments that `commit.lua` describes. */
 function argumentsOf({ change }: RedisPendingCommit): Argument[] {
   if (!('kind' in change)) return argumentsOfChange(change)
   const { kind, lock } = change
@@ -153,7 +150,7 @@ function argumentsOf({ change }: RedisPendingCommit): Argument[] {
   return [kind, lock.name, lock.owner, ...('from' in change ? ['from', change.from ?? ''] : ['any'])]
 }
 
-function argumentsOfChange({ write, documents, lock = nobody }: PendingChange): Argument[] {
+function argumentsOfChange({ write, documents, lock = noLock }: PendingChange): Argument[] {
   const args: Argument[] = [write ? 'write' : 'put', lock.name, lock.owner]
   if (write) addWrite(args, write)
   args.push(documents.length)

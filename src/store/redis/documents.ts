@@ -14,15 +14,10 @@ export interface DocumentCommits {
 
 const listDocuments = new Script('list-documents')
 const putDocuments = new Script('put-documents')
-/** Milliseconds that a put of a `transact` may take. */
+/** Most milliseconds of a put of `transact`. */
 const longestPut = 5_000
 
-/**
- * The documents in Redis. A `transact` puts only if what it has read is still there, to the letter; another node may have
- * changed it meanwhile, and then it begins anew.
- *
- * @param writes of the same database
- */
+/** The documents in Redis. `transact` puts only if the documents that it has read are unchanged; otherwise it begins again. */
 export function createDocuments(
   database: RedisDatabase,
   writes: NumberedWrites,
@@ -57,7 +52,7 @@ export function createDocuments(
 
     transact: (names, change) =>
       commits.alone(async () => {
-        // Each round that fails is one in which another node has changed something: somebody always gets on.
+        // A round fails only because another node has changed these documents, so some node always succeeds.
         for (;;) {
           const texts = await read(names)
           const { put, result } = change(texts.map(documentOf))
@@ -74,7 +69,7 @@ export function createDocuments(
   }
 }
 
-/** The names that start with `prefix` and come after `after`, as ZRANGEBYLEX has them. */
+/** The range of ZRANGEBYLEX for the names that start with `prefix` and come after `after`. */
 function rangeOf(prefix: string, after: string | undefined): [from: string, to: Buffer] {
   const isInside = after !== undefined && Buffer.compare(Buffer.from(after), Buffer.from(prefix)) >= 0
   // No UTF-8 text has this byte.

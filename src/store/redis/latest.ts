@@ -6,25 +6,25 @@ import { Script } from './script.ts'
 
 const latestScript = new Script('latest')
 
-/** A resource by its names. In the order of thing ids, then keys, which are ASCII: by bytes, as Redis has them. */
+/** Resources are in the order of thing ids, then keys, by bytes as in Redis: both are ASCII. */
 export interface ResourceName {
   readonly thingId: string
   readonly key: string
 }
 
-/** What was found of some resources in a row. */
 interface LatestPiece {
-  /** Newest write number when it was read. */
+  /** Newest write number at the read. */
   readonly newest: number
-  /** As of the write number, but for what was put or removed behind it: those records are missing. */
+  /** The latest records as of the write number, except those that were replaced or removed since. */
   readonly found: readonly LatestOfThing[]
-  /** Up to here every resource that the query selects was looked at; undefined: all were. */
+  /** The last resource of the piece; undefined: there are no more. */
   readonly end: ResourceName | undefined
 }
 
 /**
- * Reads on in what is latest as of a write number, behind the `end` of the piece before.
+ * Reads a piece of the latest records as of a write number.
  *
+ * @param after `end` of the piece before
  * @throws ThingwireError store_unavailable
  */
 export async function readLatest(
@@ -57,7 +57,7 @@ export async function readLatest(
   return { newest: newestOfAll, found, end }
 }
 
-/** Whether the query selects the resource, and it is behind `after` and not behind `end`. */
+/** Whether the query selects the resource, and it is behind `after`, up to `end`. */
 export function isBetween(
   name: ResourceName,
   query: LatestQuery,
@@ -78,7 +78,7 @@ function compare(one: ResourceName, other: ResourceName): number {
   return 0
 }
 
-/** The query's selection and its start, as arguments of the script. */
+/** The arguments of the script for the selection and its start. */
 function selection({ thingId, key }: LatestQuery, after: ResourceName | undefined): [string, string, string] {
   if (thingId !== undefined && key !== undefined) return ['resource', thingId, key]
   if (key !== undefined) return ['key', after?.thingId ?? '', key]

@@ -4,7 +4,7 @@ import { decodeRecord, encodeRecord, headLength } from '../record-value.ts'
 import { digestOf } from '../resend.ts'
 
 /**
- * A record as Redis keeps it. As a member of its resource's sorted set, whose score is the datetime:
+ * The form of a record in Redis, a member of its resource's sorted set, whose score is the datetime:
  *
  * ```
  * ┌──────────────┬───────┬──────┬──────────┬────────┬──────────────────┐
@@ -14,14 +14,14 @@ import { digestOf } from '../resend.ts'
  * ```
  *
  * Write number and place are big-endian, so that members of one score are in the order in which records are read. The
- * payload, from the kind on, is record-value.ts' but for the digest, and also what a state holds behind its own head: write
- * number (7) and datetime (6).
+ * payload, from the kind on, has the form of record-value.ts plus the digest. A state is write number (7), datetime (6) and
+ * payload.
  *
- * The identity of a payload says whether two records of one datetime are the same measurement (contract §4, resend
- * (a)): its digest where the value is an object or array, whose members may come in another order; else all of it.
+ * Two records of one datetime are the same measurement (contract §4, resend (a)) if their payloads have the same identity: the
+ * digest if the value is an object or array, whose members may come in another order; otherwise the whole payload.
  */
 
-/** Added to the kind where the value is an object or an array, and its digest stands before it. */
+/** Added to the kind if the value is an object or an array, with its digest in front. */
 const structured = 4
 const lengthOfDigest = 8
 
@@ -45,7 +45,7 @@ function decodePayload(key: string, datetime: number, payload: Buffer): StoredRe
   return decodeRecord(key, datetime, payload, headLength(payload) + digest)
 }
 
-/** As commit.lua puts it together. */
+/** The same form as in commit.lua. */
 export function encodeMember(writeNumber: number, place: number, payload: Buffer): Buffer {
   return Buffer.concat([numberBytes(writeNumber), encodePlace(place), payload])
 }
@@ -57,7 +57,7 @@ export function encodePlace(place: number): Buffer {
   return bytes
 }
 
-/** What makes two payloads one measurement, as lib.lua has it. */
+/** The same as `identity` in lib.lua. */
 export function identityOf(payload: Buffer): Buffer {
   if (isStructured(payload)) {
     const start = headLength(payload)
@@ -78,7 +78,7 @@ export function encodeState(record: StoredRecord): Buffer {
   return Buffer.concat([datetime, encodePayload(record)])
 }
 
-/** As commit.lua puts it together. @param writeNumber of the write that put it */
+/** The same form as in commit.lua. @param writeNumber of the write that put the state */
 export function encodeNumberedState(writeNumber: number, record: StoredRecord): Buffer {
   return Buffer.concat([numberBytes(writeNumber), encodeState(record)])
 }
@@ -87,7 +87,7 @@ export function decodeState(key: string, state: Buffer): StoredRecord {
   return decodePayload(key, state.readUIntBE(7, 6), state.subarray(stateHead))
 }
 
-/** Seven bytes, big-endian: more than Node reads at once. */
+/** Seven bytes, big-endian, of which Node reads at most six at once. */
 export function writeNumberInState(state: Buffer): number {
   return state.readUIntBE(0, 3) * 2 ** 32 + state.readUInt32BE(3)
 }

@@ -16,18 +16,12 @@ import { newestWriteNumber, remove, removeOld, removeThing } from './removals.ts
 import { readState, resourceNames, thingIds } from './resources.ts'
 import { RedisSnapshot } from './snapshot.ts'
 
-/** Largest group that is committed as one, in bytes as `weigh` has them: bounds how long Redis does nothing else. */
+/** Largest group in bytes, as `weigh` counts them: bounds how long Redis serves nothing else. */
 const maximumGroupBytes = 128 * 1024
 
 type QueuedCommit = RedisPendingCommit & { readonly ticket: CommitTicket<Committed> }
 
-/**
- * The records in Redis, as one node has them.
- *
- * @param durable the same database, over the connection for what has to be durable
- * @param writes of the same database
- * @param observer called with each commit
- */
+/** @param durable the same database, over a connection that waits for replicas */
 export function createRecords(
   database: RedisDatabase,
   durable: RedisDatabase,
@@ -59,7 +53,7 @@ export function createRecords(
     snapshot: () =>
       alone(async () => {
         await hearAll()
-        // Listeners may have got more, of other nodes; what they got and what the snapshot shows must meet.
+        // The snapshot begins where the listeners are, which may be behind newer commits of other nodes.
         return new RedisSnapshot(database, follower, follower.newestDelivered)
       }),
     catchUp: () =>
@@ -67,34 +61,34 @@ export function createRecords(
         await hearAll()
         return follower.newestDelivered
       }),
-    // It waits for replicas like a write: what was deleted must not come back with a failover.
+    // Waits for replicas like a write: removed records must not come back with a failover.
     remove: async (...range) => {
       const { count, writeNumber } = await remove(durable, alone, ...range)
-      await follower.reached(writeNumber ?? 0)
+      await follower.reached(writeNumber)
       return count
     },
-    // What a Redis that fails forgets of it is removed again.
+    // Need not wait for replicas: records that come back with a failover are removed again.
     removeOld: (...piece) => removeOld(database, ...piece),
     removeThing: async thingId => {
-      // What was handed in before goes, too; what comes later need not wait.
+      // Earlier appends are removed, too. Later ones need not wait.
       await alone(async () => {})
       await removeThing(durable, thingId)
     },
     onCommit: follower.listeners.onCommit,
-    // Nothing to do: for a while all is kept, since another node may have to read it.
+    // Nothing to do: the log keeps all commits for a while, since another node may have to read them.
     logWhen: () => {},
     readLog: query => readLog(database, query),
     trimLog: (...entries) => trimLog(database, ...entries),
   }
   return { records, commits }
 
-  /** Its listeners come first. */
+  /** Resolves after the listeners of the commit were called. */
   async function delivered<Delivered extends Receipt>(receipt: Delivered): Promise<Delivered> {
     await follower.reached(receipt.writeNumber)
     return receipt
   }
 
-  /** Resolves when everything that is in the log now was delivered. */
+  /** Resolves when every commit that is in the log now was delivered. */
   async function hearAll(): Promise<void> {
     await follower.reached(await newestWriteNumber(database))
   }
@@ -102,7 +96,7 @@ export function createRecords(
 
 const form = /^(\d+):(\d+):(.*)$/s
 
-/** The answer of the write of the thing that carried the id, if it is remembered at `now`. */
+/** The answer of the thing's write with this id, if it is remembered at `now`. */
 export async function answerOf(
   database: RedisDatabase,
   thingId: string,

@@ -5,24 +5,17 @@ import { fenceOf } from './commit-log.ts'
 import type { RedisDatabase } from './connection/database.ts'
 import { Script } from './script.ts'
 
-const removePiece = new Script('remove')
+const removeScript = new Script('remove')
 const removePieceOfThing = new Script('remove-thing')
 const removePieceOfLog = new Script('remove-log')
 
-/** What came of a removal. */
-export interface Removed {
-  /** How many records were removed. */
-  readonly count: number
-  /** Of the commit that delivers the new latest state; undefined: nothing is delivered. */
-  readonly writeNumber: number | undefined
-}
-
 /**
  * Removes records of a resource that were stored before the call, a piece at a time, from the oldest on, so that
- * appends go on in between. The newest one goes with the state that is delivered. A crash leaves a removal half done; calling it
- * again finishes it.
+ * appends go on in between. The newest record is removed with the commit that delivers the new latest record. A crash leaves a
+ * removal half done; calling it again finishes it.
  *
- * @param alone runs a task when everything that was handed to the group commit before is committed
+ * @param alone implements `GroupCommit.alone`
+ * @returns how many records were removed, and the number of that commit; 0: there is none
  * @throws ThingwireError store_unavailable
  */
 export async function remove(
@@ -31,37 +24,22 @@ export async function remove(
   thingId: string,
   key: string,
   range: TimeRange,
-): Promise<Removed> {
-  const lastMeant = await alone(() => newestWriteNumber(database))
+): Promise<{ count: number; writeNumber: number }> {
+  const lastWrite = await alone(() => newestWriteNumber(database))
   const to = range.to === undefined ? '+inf' : `(${range.to}`
   let from = String(range.from ?? '-inf')
   let count = 0
-  let writeNumber: number | undefined
+  let writeNumber = 0
   while (from !== '') {
-    const reply = await database.run(
-      removePiece,
-      thingId,
-      key,
-      from,
-      to,
-      lastMeant,
-      database.node,
-      '',
-      comparedOneByOne,
-      ...fenceOf(undefined),
-    )
-    const [removed, next, number] = reply as PieceReply
-    count += removed
-    if (number > 0) writeNumber = number
-    from = next.toString('latin1')
+    const piece = await removePiece(database, thingId, key, from, to, lastWrite, '')
+    count += piece.count
+    writeNumber = Math.max(writeNumber, piece.writeNumber)
+    from = piece.next
   }
   return { count, writeNumber }
 }
 
-/** How many records were removed, where the next piece begins (nothing: nowhere), and the write number of the commit. */
-type PieceReply = readonly [number, Buffer, number]
-
-/** As `RecordStore.removeOld`. @throws LockLost @throws ThingwireError store_unavailable */
+/** Implements `RecordStore.removeOld`. @throws LockLost @throws ThingwireError store_unavailable */
 export async function removeOld(
   database: RedisDatabase,
   thingId: string,
@@ -70,26 +48,35 @@ export async function removeOld(
   from = '-inf',
   lock?: Lock,
 ): Promise<RemovedOld> {
-  const { node } = database
-  const reply = await database.run(
-    removePiece,
-    thingId,
-    key,
-    from,
-    `(${before}`,
-    Number.MAX_SAFE_INTEGER,
-    node,
-    'keep-newest',
-    comparedOneByOne,
-    ...fenceOf(lock),
-  )
-  const [count, next] = reply as PieceReply
+  const lastWrite = Number.MAX_SAFE_INTEGER
+  const to = `(${before}`
+  const { count, next } = await removePiece(database, thingId, key, from, to, lastWrite, 'keep-newest', lock)
   if (lock && count < 0) throw new LockLost(lock)
-  return next.length > 0 ? { count, next: next.toString('latin1') } : { count }
+  return next === '' ? { count } : { count, next }
+}
+
+/** Calls remove.lua. */
+async function removePiece(
+  database: RedisDatabase,
+  thingId: string,
+  key: string,
+  from: string,
+  to: string,
+  lastWrite: number,
+  keep: 'keep-newest' | '',
+  lock?: Lock,
+) {
+  const args = [thingId, key, from, to, lastWrite, database.node, keep, comparedOneByOne, ...fenceOf(lock)]
+  const [count, next, writeNumber] = (await database.run(removeScript, ...args)) as readonly [
+    number,
+    Buffer,
+    number,
+  ]
+  return { count, next: next.toString('latin1'), writeNumber }
 }
 
 /**
- * Removes all of a thing, a piece at a time, and delivers nothing. Can be called again after a crash.
+ * Removes all data of a thing, a piece at a time, and delivers nothing. Can be called again after a crash.
  *
  * @throws ThingwireError store_unavailable
  */

@@ -2,7 +2,7 @@ import type { StoredRecord } from '../../core/record/record.ts'
 import type { RedisDatabase } from './connection/database.ts'
 import { decodeState } from './record-member.ts'
 
-/** Ids of the things of which anything is kept, sorted: at most `limit` behind `after`. @throws ThingwireError store_unavailable */
+/** Ids of the things that have any content, sorted: at most `limit` after `after`. @throws ThingwireError store_unavailable */
 export async function thingIds(
   database: RedisDatabase,
   { after, limit }: { after?: string; limit: number },
@@ -15,7 +15,7 @@ export async function thingIds(
 
 /** Keys of the thing that hold records now, sorted by their bytes. @throws ThingwireError store_unavailable */
 export async function resourceNames(database: RedisDatabase, thingId: string): Promise<string[]> {
-  // All of them at once, so that no part of a write is seen.
+  // All names at once, so that no part of a write is seen.
   const names = (await database.call('ZRANGE', database.keys.resources(thingId), 0, -1)) as readonly Buffer[]
   return names.map(String)
 }

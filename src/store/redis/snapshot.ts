@@ -6,13 +6,12 @@ import { isBetween, type ResourceName, readLatest } from './latest.ts'
 import type { Follower } from './log/follower.ts'
 import { decodeState } from './record-member.ts'
 
-/** What of the follower a snapshot needs. */
 type Undoing = Pick<Follower, 'reached' | 'remember' | 'undoSince'>
 
 /**
- * What was latest after a commit, read while writes go on. Redis has no snapshots, but records are never overwritten:
- * the newest of that time is found in the records by its write number. What was put or removed since is known from the
- * log; not what `removeThing` takes, nor records that go while newer ones of their resource stand before them.
+ * The latest records after a commit, read while writes go on. Redis has no snapshots, but records are never overwritten:
+ * the newest record of that time is found by its write number. States and records that were replaced or removed since come
+ * from the log. A snapshot lacks what `removeThing` has removed, and a record that was removed after a newer one was added.
  */
 export class RedisSnapshot implements Snapshot {
   readonly writeNumber: number
@@ -47,17 +46,14 @@ export class RedisSnapshot implements Snapshot {
       this.#assertOpen()
       const piece = await readLatest(this.#database, this.writeNumber, query, after)
       await this.#follower.reached(piece.newest)
-      // What is remembered is forgotten when it is closed.
+      // A closed snapshot has no undo memory any more.
       this.#assertOpen()
       yield joined(piece.found, this.#undone(query, after, piece.end))
       after = piece.end
     } while (after)
   }
 
-  /**
-   * What was latest at that time and was put over or removed since, of the part of the query that a piece is of. Of a
-   * resource it is what the first of these changes met.
-   */
+  /** The latest records of a piece that were replaced or removed since; those before the first such change of each resource. */
   #undone(
     query: LatestQuery,
     after: ResourceName | undefined,
@@ -78,7 +74,7 @@ export class RedisSnapshot implements Snapshot {
   }
 }
 
-/** What was found, and what was undone in its place or beside it. */
+/** The found records, with undone ones added or in their place. */
 function joined(
   found: readonly LatestOfThing[],
   undone: ReadonlyMap<string, LatestOfThing>,
@@ -87,7 +83,7 @@ function joined(
   return [...found.filter(each => !undone.has(nameOf(each))), ...undone.values()]
 }
 
-/** Thing ids hold no colon. */
+/** Unique, since thing ids have no colon. */
 function nameOf({ thingId, key }: ResourceName): string {
   return `${thingId}:${key}`
 }

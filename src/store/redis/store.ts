@@ -28,17 +28,17 @@ import { newestWriteNumber } from './removals.ts'
 import { type Client, Script } from './script.ts'
 
 export interface RedisStoreOptions extends DurabilityOptions {
-  /** `redis://[[user]:password@]host[:port][/database]`, `rediss://` for TLS; of a cluster one node or several, with commas. */
+  /** `redis://[[user]:password@]host[:port][/database]`, `rediss://` for TLS; for a cluster one or more nodes, with commas between. */
   readonly url: string
-  /** What the names of all keys begin with. Default `thingwire`. */
+  /** Prefix of the names of all keys. Default `thingwire`. */
   readonly prefix?: string
   /** Called with each commit. Default: nobody. */
   readonly observer?: Pick<Observer, 'committed'>
-  /** Called with what an ack means, and what else an operator should know, as it happens; must not throw. Default: nobody. */
+  /** Called with lines for the operator, such as how durable an ack is; must not throw. Default: nobody. */
   readonly onStatement?: (statement: Statement) => void
 }
 
-/** The store for many nodes, not open yet: Redis 7 or Redis Cluster. @throws TypeError of an option that is missing, wrong or unknown */
+/** The store for several nodes, not open yet: Redis 7 or Redis Cluster. @throws TypeError of an option that is missing, wrong or unknown */
 export function createRedisStore(options: RedisStoreOptions): StoreDriver {
   assertOptions('createRedisStore', givenRedisStoreRules, options, "{ url: 'redis://127.0.0.1' }")
   const { url, prefix = 'thingwire', onStatement = () => {} } = options
@@ -170,8 +170,8 @@ export function createRefusedWrites(database: RedisDatabase): RefusedWrites {
 }
 
 /**
- * The memory that Redis uses, whatever is in it; of a cluster that of the master that uses most, which is the one that has
- * the database.
+ * The memory that Redis uses, also for other data. In a cluster, that of the master that uses most, probably the one with the
+ * store.
  *
  * @throws ThingwireError store_unavailable
  */
@@ -192,11 +192,11 @@ function sizeOf(bytes: number, maxmemory: number): StoreSize {
 }
 
 /**
- * Says when a connection to Redis is lost, and when there is one again: once each, however often the client tries. Of a
- * cluster any connection counts for the latter, since behind a failover it is another server that answers.
+ * Reports the loss of a connection to Redis, and the next connection, once each however often the client tries. In a cluster the
+ * next connection may be to any server, since another one takes over in a failover.
  *
  * @param client connected
- * @returns how to stop
+ * @returns a function that ends the reports
  */
 function reportOutages(client: Client, say: (statement: Statement) => void): () => void {
   let isLost = false

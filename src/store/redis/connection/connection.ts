@@ -4,17 +4,17 @@ import { strikeOut } from '../../../core/refusals/redactor.ts'
 import type { Client } from '../script.ts'
 import { parseRedisUrl, type ServerAddress, shownAddress } from './redis-url.ts'
 
-/** Most milliseconds that a blocking command may block: a connection that is silent for 5 s is ended. */
+/** Most milliseconds of a blocking command: a connection that is silent for 5 s is closed. */
 export const longestBlock = 2_000
 
 /** Milliseconds. */
 const connectTimeout = 2_000
-/** Milliseconds that a cluster may take until it serves, at the start. */
+/** Milliseconds after which a cluster must serve, at the start. */
 const clusterDeadline = 15_000
 
 /**
- * What is pending when a connection ends is rejected, since it may have happened, and nothing is ever sent twice or kept
- * back for later: whoever asked knows better whether to ask again.
+ * Commands in flight are rejected when a connection ends, since they may have run. No command is sent twice or queued: the
+ * caller decides whether to try again.
  */
 const rules = {
   lazyConnect: true,
@@ -24,17 +24,16 @@ const rules = {
   maxRetriesPerRequest: 0,
   maxLoadingRetryTime: 1_000,
   retryStrategy: reconnectDelay,
-  // Redis 7.0 does not know the command that would give it.
+  // Redis 7.0 does not know the command for it.
   disableClientInfo: true,
 } as const satisfies RedisOptions
 
 /**
- * Connects to Redis, or to the Redis Cluster of which the url names a node or several. Resolves when it takes commands,
- * which after a restart of a large one is when it has loaded its data. From then on the client connects again by
- * itself, every second at the latest.
+ * Connects to Redis, or to the Redis Cluster of which the url names one or more nodes. Resolves when Redis accepts commands,
+ * after a restart when it has loaded its data. From then on the client reconnects by itself, at least every second.
  *
- * @param url redis-url.ts
- * @throws Error for the operator, without user and password: the url is not one, Redis cannot be reached or refuses us
+ * @param url the format is in redis-url.ts
+ * @throws Error for the operator, without user and password: the url is invalid, Redis cannot be reached or refuses the client
  */
 export async function openClient(url: string): Promise<Client> {
   const addresses = parseRedisUrl(url)
@@ -47,21 +46,17 @@ export async function openClient(url: string): Promise<Client> {
   return await connect(new Cluster([first], clusterOptions(first)), addresses)
 }
 
-/**
- * A connection of its own to the same place by the same rules, for commands that block, `longestBlock` at most.
- *
- * @throws Error as `openClient`
- */
+/** A second connection with the same options, for commands that block, `longestBlock` at most. @throws Error like `openClient` */
 export async function duplicateForBlocking(client: Client): Promise<Client> {
   if (client instanceof Cluster) return await connect(client.duplicate(), [client.options.redisOptions ?? {}])
   return await connect(client.duplicate(), [client.options])
 }
 
 /**
- * A connection of its own to the server that has a key. It ends when it is lost: of a cluster, another server may have the key then.
- * ioredis' own way to listen to a cluster says nothing when it has lost messages.
+ * A second connection to the server that has a key. It does not reconnect, since another server of a cluster may have the key
+ * then. (The cluster subscriber of ioredis does not report lost messages.)
  *
- * @throws Error as `openClient`, or that no server has the key now
+ * @throws Error like `openClient`, or that no server has the key now
  */
 export async function connectToServerOf(client: Client, key: string): Promise<Redis> {
   const asked = mastersOf(client).map(async master => {
@@ -85,12 +80,12 @@ function clusterOptions({ username, password, tls }: ServerAddress): ClusterOpti
   return {
     lazyConnect: true,
     enableOfflineQueue: false,
-    // What is refused with MOVED or ASK did not happen and is sent on; what was pending, or meets a hole, is not.
+    // ioredis resends only commands that were refused with MOVED or ASK, which have not run.
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
     clusterRetryStrategy: reconnectDelay,
     redisOptions: { ...rules, ...login, ...(tls ? { tls } : {}) },
-    // A certificate names hosts.
+    // A certificate is for host names.
     ...(tls ? { dnsLookup: (host, callback) => callback(null, host) } : {}),
   }
 }
@@ -104,7 +99,7 @@ async function connect<C extends Client>(client: C, addresses: readonly ServerAd
   client.on('error', (error: Error & { lastNodeError?: Error }) => {
     newest = error.lastNodeError ?? error
   })
-  // What a server answers says more than that another of them cannot be reached.
+  // The answer of one server says more than the failure to reach another one.
   let refusal: Error | undefined
   client.on('node error', (error: Error) => {
     if (error instanceof ReplyError) refusal = error
@@ -123,13 +118,13 @@ async function connect<C extends Client>(client: C, addresses: readonly ServerAd
   }
 }
 
-/** Resolves when every master is connected: while one is not, the cluster refuses the second of two commands for it. */
+/** Resolves when every master is connected: until then, the client refuses the second of two commands to a master. */
 async function connectCluster(cluster: Cluster): Promise<void> {
   const done = new AbortController()
   const late = delay(clusterDeadline, undefined, { signal: done.signal }).then(() => {
     throw new Error('the cluster does not serve all slots')
   })
-  // ioredis asks a cluster that does not serve all slots again and again, and then settles this promise no more.
+  // If a cluster does not serve all slots, ioredis retries, and the promise of `connect` never settles.
   const ready = new Promise<void>(resolve => cluster.once('ready', resolve))
   try {
     await Promise.race([cluster.connect(), ready, late])
@@ -139,7 +134,7 @@ async function connectCluster(cluster: Cluster): Promise<void> {
   }
 }
 
-/** Where there is no such database, ioredis stays in another and says nothing. */
+/** Selects the database explicitly: if it does not exist, ioredis uses another one without an error. */
 async function inItsDatabase(client: Redis): Promise<Redis> {
   const { db = 0 } = client.options
   if (db === 0) return client
@@ -158,18 +153,18 @@ async function isOfCluster(client: Redis): Promise<boolean> {
   try {
     return (await client.info('cluster')).includes('cluster_enabled:1')
   } catch {
-    // INFO is forbidden to us.
+    // INFO is forbidden.
     return false
   }
 }
 
-/** @param addresses whose passwords are struck from it: a server that has no such command quotes what it was sent */
+/** @param addresses whose passwords are removed from the reason: a server quotes an unknown command with its arguments */
 function reasonIn(error: unknown, addresses: readonly ServerAddress[]): string {
   const { message, code } = error as NodeJS.ErrnoException
   if (/cluster support disabled/.test(message)) {
     return 'this Redis is not a cluster: give only one URL'
   }
-  // Where a name has several addresses, and none answers, Node says so without a message.
+  // If a name has several addresses and none answers, the error of Node has no message.
   return addresses.reduce(
     (text, { password }) => (password ? strikeOut(password, text.replaceAll(password, '[redacted]')) : text),
     message || code || 'unknown reason',
@@ -178,25 +173,26 @@ function reasonIn(error: unknown, addresses: readonly ServerAddress[]): string {
 
 /** Milliseconds. */
 const interval = 1_000
-/** A connection over which nothing was heard for so many intervals is given up. */
+/** Number of silent intervals after which a connection is closed. */
 const patience = 5
 
 /**
- * Ends a connection over which nothing comes any more, so that the client makes a new one: where packets vanish, TCP
- * would go on trying for a quarter of an hour. ioredis has `socketTimeout` for it, whose timer outlives the connection
- * and then ends the one after it.
- *
- * Blocking commands may block for less than that: for 2 s.
+ * Closes a silent connection, so that the client makes a new one: if packets are lost, TCP would retry for a quarter of an
+ * hour. The timer of ioredis' own `socketTimeout` outlives the connection and then closes the next one. Blocking commands
+ * block for less than `patience`: 2 s.
  */
 function endWhenSilent(redis: Redis): void {
   redis.on('connect', () => {
     const { stream } = redis
-    // Counted, not measured: after a long pause of this process the answers are still to be read.
+    // Counts intervals instead of time: after a long pause of this process, replies are still unread.
     let silent = 0
     const timer = setInterval(() => {
       silent++
-      if (silent > patience) stream.destroy(silence())
-      // Before it is ready, ioredis itself asks again and again.
+      if (silent > patience) {
+        const text = `Redis was silent for ${patience} s`
+        stream.destroy(Object.assign(new Error(text), { code: 'ETIMEDOUT' }))
+      }
+      // Until the connection is ready, ioredis itself sends commands.
       else if (redis.status === 'ready') redis.ping().catch(() => {})
     }, interval)
     stream.on('data', () => {
@@ -206,7 +202,3 @@ function endWhenSilent(redis: Redis): void {
   })
 }
 
-/** As the system calls it when it gives a connection up. */
-function silence(): Error {
-  return Object.assign(new Error(`Redis was silent for ${patience} s`), { code: 'ETIMEDOUT' })
-}

@@ -3,7 +3,7 @@ import { ThingwireError } from '../../../errors.ts'
 import type { Keys } from '../keys.ts'
 import type { Argument, Caller, Reply, Script } from '../script.ts'
 
-/** The Redis underneath as the parts of a store use it: its keys, the node that asks, and the connection over which it does. */
+/** A connection to the Redis of a store, with the keys of the store and the name of this node. */
 export class RedisDatabase {
   readonly keys: Keys
   readonly node: string
@@ -20,7 +20,7 @@ export class RedisDatabase {
     return await orStoreError(script.run(this.#client, this.keys.head, args))
   }
 
-  /** A command, whose bulk strings come as bytes. @throws ThingwireError store_unavailable, store_full */
+  /** Bulk strings of the reply are bytes. @throws ThingwireError store_unavailable, store_full */
   async call(command: string, ...args: readonly Argument[]): Promise<Reply> {
     return await orStoreError(this.#client.callBuffer(command, ...args) as Promise<Reply>)
   }
@@ -34,17 +34,17 @@ async function orStoreError<T>(asked: Promise<T>): Promise<T> {
   }
 }
 
-/** What the contract calls an error of Redis or of the connection to it, which is its cause. */
+/** Converts an error of Redis, or of the connection, to the error of the contract. */
 export function storeError(error: unknown): ThingwireError {
   if (error instanceof ThingwireError) return error
   const isFull = error instanceof Error && error.message.startsWith('OOM')
   return new ThingwireError(isFull ? 'store_full' : 'store_unavailable', undefined, { cause: error })
 }
 
-/** What a server answers that will take commands again soon: it starts, or another takes its place. */
+/** Errors of a server that starts, is busy, or is being replaced. */
 const passing = /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY|NOREPLICAS)\b/
 
-/** Whether it may be another time: the connection was lost, or Redis is not ready. */
+/** Whether the same call may succeed later: the connection was lost, or Redis is not ready. */
 export function isPassing(error: unknown): boolean {
   const { cause } = error as { cause?: unknown }
   return cause instanceof Error && (!(cause instanceof ReplyError) || passing.test(cause.message))

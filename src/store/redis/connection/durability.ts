@@ -5,24 +5,24 @@ import { shownAddress } from './redis-url.ts'
 import { type ServerSettings, serverSettings } from './server-settings.ts'
 
 export interface DurabilityOptions {
-  /** Take a Redis that may lose or evict what was acknowledged, and say so loudly. Default false. */
+  /** Accept a Redis that may lose or evict acknowledged writes, with a warning. Default false. */
   readonly allowUnsafe?: boolean
   /** How many replicas must have a write before it is acknowledged; 0 or more. Default 0. */
   readonly replicas?: number
-  /** Whether these replicas must have it on their disks, too: Redis 7.2 and later. Default false. */
+  /** Whether these replicas must have the write on their disks, too: Redis 7.2 and later. Default false. */
   readonly replicasFsync?: boolean
 }
 
-/** What is to be said to the operator at the start, a line each. */
+/** Lines for the operator at the start. */
 interface DurabilityReport {
-  /** What an acknowledgement means. */
+  /** How durable an acknowledged write is. */
   readonly statements: readonly string[]
-  /** What makes it mean less than it could, and what could not be checked. */
+  /** Settings that reduce durability, and those that could not be checked. */
   readonly warnings: readonly string[]
 }
 
 /**
- * Looks whether the servers keep what they are given: every master of a cluster.
+ * Checks whether the servers keep acknowledged writes: in a cluster, every master.
  *
  * @throws Error for the operator: older than Redis 7.0; a replica; no append-only file, or keys may be evicted (unless
  * `allowUnsafe`); `replicasFsync` before Redis 7.2

@@ -1,24 +1,21 @@
 import { redisKeys } from '../keys.ts'
 import { type Client, pairsIn, type Reply, Script } from '../script.ts'
 
-/**
- * Of the keys and their contents, documents too (docs/reference/storage.md). Each new kind of entry has a new one, which none before
- * has had.
- */
+/** Version of the keys and their contents, also of documents (docs/reference/storage.md). A new kind of entry needs a new version. */
 export const formatVersion = 3
-/** All its entries are read by this version, and written by it in no other way. */
+/** Older format, whose entries are all valid in today's. */
 const readFormat = 1
-/** Among how many hash slots the things are divided. The format has room for sixteen; this version reads one. */
+/** Number of hash slots of the things. The format has room for sixteen; this version reads one. */
 const partitions = '1'
 
 const openScript = new Script('open-format')
 
 /**
- * Writes down what a new store is made with; gives one of an older format today's; holds any other against it, and changes nothing
- * then. Several nodes may do it at once.
+ * Creates the format of a new store, or upgrades an older one. Several nodes may call it at once.
  *
- * @returns the other format that it had before
- * @throws Error for the operator: another format, nodes of an older version that use it, another number of partitions, or half a store
+ * @returns the older format, if there was one
+ * @throws Error for the operator, and changes nothing: another format, nodes of an older version use the store, another number of
+ * partitions, or half a store
  */
 export async function openFormat(client: Client, prefix: string): Promise<string | undefined> {
   const reply = await openScript.run(client, redisKeys(prefix).head, [formatVersion, readFormat, partitions])

@@ -8,41 +8,36 @@ const settle = new Script('settle')
 /** Milliseconds. */
 const retryAfter = 50
 
-/** Until when a write counts, by the monotonic clock (`performance.now()`). */
+/** Deadlines of a write, by the monotonic clock (`performance.now()`). */
 export interface Deadline {
-  /** What Redis executes after it has no effect. */
+  /** A write that Redis executes later has no effect. */
   readonly at: number
-  /** So long Redis is asked what came of a write whose reply was lost; not before `at`. */
+  /** Until then, Redis is asked for a lost reply; not before `at`. */
   readonly lastAt: number
 }
 
 /**
- * Runs scripts that write, one after another, of which it is always known in the end whether they took effect: each has a
- * number, by which Redis knows its reply again, and says until when it counts, by Redis' clock.
+ * Runs scripts that write, one after another, and finds out in the end whether each took effect. For that, each write has a
+ * number, under which Redis keeps its reply, and a deadline by Redis' clock.
  *
- * When a reply is lost, Redis is asked as soon as it answers, and lets the write not take effect any more if it had not. Where
- * it does not answer before the deadline, the write took effect before that or never will, however late it arrives.
+ * When a reply is lost, Redis is asked for it, and cancels the write if it had no effect yet. If Redis does not answer before the
+ * deadline, the write took effect before that or never will, however late it arrives.
  */
 export class NumberedWrites {
   readonly #database: RedisDatabase
   readonly #clock: RedisClock
   #number = 0
 
-  /**
-   * @param database of which the node has no other such writes, over the connection for what has to be durable
-   * @param clock of the same place
-   */
+  /** @param database on which the node has no other numbered writes, over a connection that waits for replicas */
   constructor(database: RedisDatabase, clock = new RedisClock()) {
     this.#database = database
     this.#clock = clock
   }
 
   /**
-   * @param script whose arguments begin with node, number and deadline (`begin_write` in scripts/lib.lua)
-   * @returns what it returned, or, of a reply that was lost, the first item of that; undefined: it took no effect, and may be
-   * tried again
-   * @throws ThingwireError store_full: it took no effect; store_unavailable; store_timeout: it took effect before the deadline,
-   * or never
+   * @param script its arguments begin with node, number and deadline (`begin_write` in scripts/lib.lua)
+   * @returns the items of the reply, if it was lost only the first; undefined: the write had no effect, and can be tried again
+   * @throws ThingwireError store_full: no effect; store_unavailable; store_timeout: it took effect before the deadline or never
    */
   async run(
     script: Script,
@@ -77,7 +72,7 @@ export class NumberedWrites {
     return rest.length > 0 ? rest : undefined
   }
 
-  /** By a script, since the store is in one place only, and a cluster has many clocks. */
+  /** By a script, which runs on the server with the store: each server of a cluster has its own clock. */
   async #askTime(): Promise<void> {
     this.#heard(await this.#database.run(settle, this.#database.node, 0))
   }

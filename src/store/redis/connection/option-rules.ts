@@ -17,7 +17,7 @@ const url = z.string().refine(text => {
   }
 })
 
-/** What the options of the store in Redis may be. */
+/** Rules of the options of the store in Redis. */
 export const redisStoreRules = {
   url: text(
     '`redis://[[user]:password@]host[:port][/database]`, or `rediss://` for TLS; for a cluster one or more nodes, separated by commas',
@@ -34,7 +34,7 @@ export const redisStoreRules = {
 const { url: address, ...others } = redisStoreRules
 const entries = Object.entries(others).map(([name, rule]) => [name, ifGiven(rule)] as const)
 
-/** The same, of a program that gives them. The URL may contain a password. */
+/** The same for a program that calls `createRedisStore`, where all but `url` are optional. The URL may contain a password. */
 export const givenRedisStoreRules = {
   url: { ...address, secret: true },
   ...Object.fromEntries(entries),

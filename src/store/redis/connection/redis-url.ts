@@ -1,15 +1,15 @@
 import type { RedisOptions } from 'ioredis'
 
-/** Where a server is, and how one logs in. */
+/** Address and login of a server. */
 export type ServerAddress = Pick<RedisOptions, 'host' | 'port' | 'username' | 'password' | 'db' | 'tls'>
 
 const defaultPort = 6379
 
 /**
- * Reads `redis://[[user]:password@]host[:port][/database]`, `rediss://` for TLS; several, with commas between them, name
- * nodes of one cluster, which have one user and password.
+ * Parses `redis://[[user]:password@]host[:port][/database]`, `rediss://` for TLS. Several URLs with commas between them are
+ * nodes of one cluster, with the same user and password.
  *
- * @throws Error for the operator, without anything of the text: it may hold a password
+ * @throws Error for the operator, without the text, which may contain a password
  */
 export function parseRedisUrl(text: string): readonly [ServerAddress, ...ServerAddress[]] {
   const [first = '', ...others] = text.split(',').map(part => part.trim())
@@ -20,7 +20,7 @@ export function parseRedisUrl(text: string): readonly [ServerAddress, ...ServerA
   return addresses
 }
 
-/** For people: without user and password. */
+/** The address without user and password. */
 export function shownAddress({ host, port }: ServerAddress): string {
   return `${host?.includes(':') ? `[${host}]` : host}:${port}`
 }
@@ -35,7 +35,7 @@ function parseOne(text: string): ServerAddress {
     )
   }
   return {
-    // An IPv6 address stands in brackets.
+    // An IPv6 address is in brackets.
     host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
     port: url.port === '' ? defaultPort : Number(url.port),
     db: Number(database),

@@ -5,24 +5,23 @@ import { longestBlock } from './connection.ts'
 import type { DurabilityOptions } from './durability.ts'
 
 /**
- * Runs commands that write, and answers when replicas have what was written: `replicas` of them, on their disks with
- * `replicasFsync`. Rejects with `store_timeout` where they have not within 2 s: it is written then, and a resend of the same
- * finds it and waits again.
+ * Runs commands that write, and resolves when `replicas` replicas have the write, on their disks with `replicasFsync`. Rejects
+ * with `store_timeout` after 2 s: then the write is on the master, and a resend finds it and waits again.
  *
- * @param client one for such commands alone: it runs no other one meanwhile (`duplicateForBlocking`)
+ * @param client used for nothing else, since it blocks (`duplicateForBlocking`)
  */
 export function waitingForReplicas(client: Client, options: DurabilityOptions): Caller {
   const { replicas = 0, replicasFsync = false } = options
   const [wait, ...numbers] = replicasFsync ? ['WAITAOF', 1, replicas] : ['WAIT', replicas]
   return {
     async callBuffer(command, ...args) {
-      // Both go over one connection, whatever happens to it: WAIT is about what its own connection has written.
+      // Both over one connection: WAIT waits for the writes of its own connection.
       const sent = client.pipeline().callBuffer(command, ...args)
       const replies = await sent.call(String(wait), ...numbers, longestBlock).exec()
       const [[refusal, reply] = [], [failure, reached] = []] = replies ?? []
       if (refusal) throw await followed(client, refusal)
       if (failure) throw failure
-      // WAITAOF gives the master first.
+      // WAITAOF returns the master first.
       const [there] = [reached].flat().slice(-1)
       if (Number(there) < replicas) throw new ThingwireError('store_timeout')
       return reply
@@ -30,7 +29,7 @@ export function waitingForReplicas(client: Client, options: DurabilityOptions): 
   }
 }
 
-/** A cluster's client follows one command to where its slot is now, but not two. So the next try is to find it there. */
+/** The client of a cluster follows a redirection for one command, but not for a pipeline: it refreshes its slots for the next try. */
 async function followed(client: Client, refusal: Error): Promise<Error> {
   if (!(client instanceof Cluster && /^(MOVED|ASK) /.test(refusal.message))) return refusal
   await new Promise<unknown>(resolve => client.refreshSlotsCache(resolve))

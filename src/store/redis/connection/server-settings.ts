@@ -1,10 +1,9 @@
 import { type Redis, ReplyError } from 'ioredis'
 
-/** A setting of the server; undefined: the server does not give it. */
+/** Settings of a server; undefined: the server does not give the setting. */
 export interface ServerSettings {
-  /** As `7.0.15`. */
+  /** Such as `7.0.15`. */
   readonly version: string | undefined
-  /** Follows another server, and takes no writes. */
   readonly isReplica: boolean
   /** `yes` or `no`. */
   readonly appendonly: string | undefined
@@ -16,13 +15,13 @@ export interface ServerSettings {
   readonly policy: string | undefined
   /** Bytes; `0`: no limit. */
   readonly maxmemory: string | undefined
-  /** What it uses of its memory, bytes. */
+  /** Bytes. */
   readonly usedMemory: string | undefined
-  /** How many are connected. */
+  /** Number of connected replicas. */
   readonly replicas: number | undefined
 }
 
-/** Asks with CONFIG, and with INFO what CONFIG does not give: a managed Redis forbids it. */
+/** Asks with CONFIG, and with INFO for the rest: a managed Redis may forbid CONFIG. */
 export async function serverSettings(server: Redis): Promise<ServerSettings> {
   const [info, config] = await Promise.all([readInfo(server), readConfig(server)])
   const replicas = info.get('connected_slaves')
@@ -58,7 +57,7 @@ function pairOf(answer: readonly string[] | undefined): [string, string][] {
   return name === undefined || value === undefined ? [] : [[name, value]]
 }
 
-/** @throws what is wrong with the connection */
+/** @throws Error of the connection */
 async function unlessForbidden<T>(asked: Promise<T>): Promise<T | undefined> {
   try {
     return await asked

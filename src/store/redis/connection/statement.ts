@@ -1,4 +1,4 @@
-/** What an operator should know, as one line of text without secrets. */
+/** One line of text for the operator, without secrets. */
 export interface Statement {
   readonly level: 'info' | 'warn'
   readonly text: string

@@ -20,14 +20,14 @@ const entriesAtOnce = 500
 /** Milliseconds. */
 const retryAfter = 100
 /**
- * For so long after something came nothing is asked for: commits of this node bring what is new, and a trickle of others' is
- * read in few calls. A live message of another node is late by this at most.
+ * Milliseconds after new entries in which the log is not read: commits of this node bring new entries, too, and a few commits of
+ * other nodes are read in one call. Delays a live message of another node by this at most.
  */
 const pause = 10
 
 type StreamReply = readonly (readonly [name: Buffer, entries: readonly LogEntry[]])[]
 
-/** Entries of the log, and what its head was right behind them. */
+/** Entries of the log, and the head of the store right after them. */
 interface LogPart {
   readonly entries: readonly LogEntry[]
   /** Newest write number. */
@@ -37,33 +37,32 @@ interface LogPart {
 }
 
 /**
- * Reads the commit log as it grows, whichever node writes to it, and calls this node's listeners: so live order is commit
- * order on every node, and what a node misses while it cannot reach Redis is delivered when it can. Where the log does not go
- * back so far, or Redis has lost of it what was read, listeners are notified of the gap, and it goes on with what is new.
+ * Reads the commit log as it grows, whichever node writes to it, and calls this node's listeners. So live order is commit
+ * order on every node, and commits that a node misses while it cannot reach Redis are delivered later. If the log does not go
+ * back so far, or Redis has lost entries that were read, the follower notifies listeners of the gap, and goes on with new entries.
  *
- * What this node commits comes with the reply, and what others have committed before it (`take`). A node that writes all
- * the time so asks for nothing; Redis notifies one that does not.
+ * The reply to a commit of this node brings its entry, and those of other nodes before it (`take`). So a node that writes all
+ * the time need not read the log; on other nodes a blocking read waits for new entries.
  */
 export class Follower {
   readonly listeners: LogListeners
   readonly #client: Client
   readonly #keys: Keys
   readonly #node: string
-  /** In the order of their write numbers as a rule. */
   #waiters: { readonly writeNumber: number; readonly resolve: () => void; readonly reject: () => void }[] = []
   #newestDelivered = 0
-  /** Number of the newest write that was read: it can be looked for. */
+  /** Number of the newest write that was read from the log, by which the loss of entries is noticed. */
   #newestRead = 0
-  /** Number of the newest write in front of which a gap ends. */
+  /** Write number at which the newest gap ends. */
   #gapAt = 0
-  /** When something came last, by the monotonic clock. */
+  /** Time of the newest entries by the monotonic clock. */
   #cameAt = 0
   #wake = () => {}
   readonly #undo = new UndoMemory()
   #isClosed = false
   #running: Promise<void> = Promise.resolve()
 
-  /** @param client of its own: it waits for what is new */
+  /** @param client used for nothing else, since it blocks */
   constructor(client: Client, keys: Keys, node: string) {
     this.#client = client
     this.#keys = keys
@@ -76,31 +75,27 @@ export class Follower {
     return this.#newestDelivered
   }
 
-  /** Number of the newest write that was read of the log, unless there was a gap behind it. */
+  /** Number of the newest write that was read from the log, or the end of a gap behind it. */
   get newestRead(): number {
     return this.#newestRead
   }
 
   /**
-   * @param entries that follow `newestRead`, as it is or was, without a gap; may be empty
-   * @returns how many other nodes wrote of them what was new
+   * @param entries entries that follow the present or an earlier `newestRead` without a gap; may be empty
+   * @returns the number of other nodes that wrote new ones of these entries
    */
   take(entries: readonly (LogEntry | ShortEntries)[]): number {
     return this.#isClosed ? 0 : this.#deliver(entries)
   }
 
-  /** @param newestDelivered number of the newest write that need not be delivered */
+  /** @param newestDelivered number of the last write that need not be delivered */
   start(newestDelivered: number): void {
     this.#newestDelivered = newestDelivered
     this.#newestRead = newestDelivered
     this.#running = this.#run()
   }
 
-  /**
-   * Resolves when every write up to this one was delivered.
-   *
-   * @throws ThingwireError store_unavailable when it is closed before
-   */
+  /** Resolves when every write up to this one was delivered. @throws ThingwireError store_unavailable if the store is closed before */
   reached(writeNumber: number): Promise<void> {
     if (writeNumber <= this.#newestDelivered) return Promise.resolve()
     return new Promise((resolve, reject) => {
@@ -111,16 +106,16 @@ export class Follower {
     })
   }
 
-  /** From now on `undoSince` knows of what is written behind `newestDelivered`, as it is now. Returns how to stop. */
+  /** From now on `undoSince` has the changes behind the present `newestDelivered`. @returns a function that ends this */
   remember(): () => void {
     return this.#undo.open(this.#newestDelivered)
   }
 
   /**
-   * Of the commits behind the write, in their order, what was latest before them and is of this write or older.
+   * The latest records that commits after a write have replaced or removed, and that are as old as the write, in commit order.
    *
-   * @param writeNumber `newestDelivered` at a call of `remember` that was not stopped
-   * @throws ThingwireError store_unavailable: some of them were missed
+   * @param writeNumber `newestDelivered` at a call of `remember` that has not ended
+   * @throws ThingwireError store_unavailable: some of these commits were missed
    */
   undoSince(writeNumber: number): readonly Undo[] {
     if (writeNumber < this.#gapAt) {
@@ -146,7 +141,6 @@ export class Follower {
         await this.#pause()
         await this.#follow()
       } catch {
-        // It is read again from where it was.
         wasCutOff = true
         if (!this.#isClosed) await rest(retryAfter)
       }
@@ -170,18 +164,18 @@ export class Follower {
   async #follow(): Promise<void> {
     const before = this.#newestDelivered
     const { entries, newest, trimmed } = await this.#read(longestBlock)
-    // Meanwhile it may have been brought more.
+    // `take` may have delivered more meanwhile.
     const isMissing = trimmed > this.#newestDelivered || newest < before
     if (isMissing) await this.#skip()
     else if (entries.length > 0) this.#deliver(entries)
     else if (newest > this.#newestDelivered) await this.#passEmpty(newest)
   }
 
-  /** @param block how long to wait for an entry, milliseconds; absent: not at all */
+  /** @param block milliseconds to wait for an entry; absent: does not wait */
   async #read(block?: number): Promise<LogPart> {
     const blocking = block === undefined ? [] : ['BLOCK', block]
     const from = `${this.#newestDelivered}-0`
-    // Over one connection, so that nothing is trimmed unseen between what was looked for and what was found.
+    // In one pipeline, so that a trim between the two reads shows in `trimmed`.
     const replies = await this.#client
       .pipeline()
       .callBuffer('XREAD', 'COUNT', entriesAtOnce, ...blocking, 'STREAMS', this.#keys.log, from)
@@ -193,14 +187,14 @@ export class Follower {
     return { entries, newest: Number(newest ?? 0), trimmed: Number(trimmed ?? 0) }
   }
 
-  /** Of a thing that is removed, entries go before they are read, and nothing may come behind them for a while. */
+  /** The newest entries may be missing without a gap: the removal of a thing removes them before they are read. */
   async #passEmpty(newest: number): Promise<void> {
     const { entries } = await this.#read()
     if (entries.length === 0) this.#reach(newest)
     this.#deliver(entries)
   }
 
-  /** Whether Redis, which was away, has come back without what was read of it. */
+  /** Whether Redis has lost an entry that was read, for example in a failover. */
   async #hasLost(): Promise<boolean> {
     const read = this.#newestRead
     const id = `${read}-0`
@@ -265,17 +259,17 @@ function results(replies: readonly [Error | null, unknown][] | null): unknown[] 
 }
 
 /**
- * What was latest before it was put over or removed, as far as an open snapshot has to show it: of each resource about as
- * much as there are snapshots, however long they are open and however much is written meanwhile.
+ * Latest records that were replaced or removed and that an open snapshot needs. Of each resource it has about one record per
+ * snapshot, however much is written meanwhile.
  */
 export class UndoMemory {
-  /** An entry each, since several may be of one write. */
+  /** One object per snapshot, since several may have the same write number. */
   readonly #snapshots = new Set<{ readonly writeNumber: number }>()
   #newestSnapshot = -1
   /** In commit order. */
   #undo: Undo[] = []
 
-  /** From now on, what a snapshot of this write needs is kept. Returns how to stop. */
+  /** From now on keeps the records that a snapshot of this write needs. @returns a function that ends this */
   open(writeNumber: number): () => void {
     const snapshot = { writeNumber }
     this.#snapshots.add(snapshot)
@@ -290,7 +284,7 @@ export class UndoMemory {
     for (const each of undo) if (isSeen(each, this.#newestSnapshot)) this.#undo.push(each)
   }
 
-  /** In commit order, of the commits behind the write. */
+  /** The records that commits after the write have replaced or removed, in commit order. */
   since(writeNumber: number): readonly Undo[] {
     return this.#undo.filter(undo => undo.writeNumber > writeNumber && isSeen(undo, writeNumber))
   }
@@ -307,7 +301,7 @@ export class UndoMemory {
   }
 }
 
-/** Whether what was there before the commit is as old as the write. */
+/** Whether a snapshot of the write shows the record before the change. */
 function isSeen({ before }: Undo, writeNumber: number): boolean {
   return before !== undefined && writeNumberInState(before) <= writeNumber
 }

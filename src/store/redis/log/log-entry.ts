@@ -5,7 +5,7 @@ import { decodeState } from '../record-member.ts'
 import { LoggedCommit } from './logged-commit.ts'
 
 /**
- * An entry of the commit log as Redis gives it. Its id is `<write number>-0`, its fields are names and values in turn, in
+ * An entry of the commit log in the form of Redis. Its id is `<write number>-0`, its fields are names and values in turn, in
  * this order:
  *
  * | name | value | how often |
@@ -13,9 +13,9 @@ import { LoggedCommit } from './logged-commit.ts'
  * | `t` | thing id | 0..1 |
  * | `c` | text (logged-commit.ts): the entry is a commit | 0..1, behind `t` |
  * | `e` | JSON: a refused write | 0..1, behind `t` |
- * | `o` | the node that wrote it, where it is no commit | 0..1 |
- * | `n`, then `v` | key; what a removal has left as its newest record | 0..1 |
- * | `u`, then `v` | key; what was latest of it before | 0..n |
+ * | `o` | the node that wrote it, unless it is a commit | 0..1 |
+ * | `n`, then `v` | key; its newest record after a removal | 0..1 |
+ * | `u`, then `v` | key; its state or newest record before | 0..n |
  * | `d` | JSON list of the names of documents that were put or removed | 0..1 |
  * | `h` | owner and name of a lock that was taken, with a space between | 0..1 |
  *
@@ -24,8 +24,8 @@ import { LoggedCommit } from './logged-commit.ts'
 export type LogEntry = readonly [id: Buffer, fields: readonly Buffer[]]
 
 /**
- * Entries in a row that are commits and nothing else, as a reply to a commit brings them: a line each, of id, thing id and `c`,
- * with spaces between. So a node under full load, which has those of all nodes, makes few objects of them.
+ * Consecutive entries that are only commits, in the reply to a commit: a line each, of id, thing id and `c`, with spaces
+ * between. So a node under full load creates few objects for the commits of all nodes.
  */
 export type ShortEntries = Buffer
 
@@ -40,34 +40,34 @@ export interface DecodedEntry {
   readonly taken: Lock | undefined
 }
 
-/** A resource whose state, or newest record, a commit changed otherwise than by adding records. */
+/** A change of a resource's state, or the removal of its newest record. */
 export interface Undo {
   readonly thingId: string
   readonly key: string
   /** Write number of the commit. */
   readonly writeNumber: number
-  /** What was latest before it, in the form of a state (record-member.ts); undefined: nothing. */
+  /** State or newest record before, in the form of a state (record-member.ts); undefined: there was none. */
   readonly before: Buffer | undefined
 }
 
-/** Every entry is read by every node: one for all. */
+/** Shared, since every node reads every entry. */
 const none: readonly never[] = []
 
 const lineFeed = 10
 
-/** Digits of a write number at most. */
+/** Most digits of a write number. */
 const longestNumber = 16
 
 export function writeNumberOf([id]: LogEntry): number {
   return Number.parseInt(id.toString('latin1', 0, longestNumber), 10)
 }
 
-/** Thing id of a commit; undefined: it is none. Parses nothing. */
+/** Thing id of a commit; undefined: the entry is not a commit. */
 export function thingOfCommit([, fields]: LogEntry): string | undefined {
   return fields[2]?.toString('latin1') === 'c' ? fields[1]?.toString('latin1') : undefined
 }
 
-/** @param reader as of `LoggedCommit` */
+/** @param reader as in `LoggedCommit` */
 export function decodeEntry(entry: LogEntry, reader?: string): DecodedEntry {
   const [, fields] = entry
   const writeNumber = writeNumberOf(entry)
@@ -100,15 +100,15 @@ export function decodeEntry(entry: LogEntry, reader?: string): DecodedEntry {
 }
 
 /**
- * @param after write number: what is not behind it is left out
- * @param reader as of `LoggedCommit`
+ * @param after write number up to which entries are left out
+ * @param reader as in `LoggedCommit`
  */
 export function decodeShort(entries: ShortEntries, after: number, reader?: string): LoggedCommit[] {
   const commits: LoggedCommit[] = []
   for (let start = 0, end = 0; start < entries.length; start = end + 1) {
     const newline = entries.indexOf(lineFeed, start)
     end = newline === -1 ? entries.length : newline
-    // A text of its own: a part of the whole would keep all of that in memory for as long as somebody remembers a thing.
+    // Decoded line by line: a slice of one large string would keep all of it in memory.
     const line = entries.toString('utf8', start, end)
     const thingAt = line.indexOf(' ') + 1
     const writeNumber = Number.parseInt(line, 10)
@@ -128,7 +128,7 @@ function recordIn(key: string, state: Buffer | undefined): StoredRecord | undefi
   return state && state.length > 0 ? decodeState(key, state) : undefined
 }
 
-/** A part of what came over the socket would keep all of that in memory. */
+/** A slice would keep the whole reply in memory. */
 function copyOf(state: Buffer | undefined): Buffer | undefined {
   return state && state.length > 0 ? Buffer.from(state) : undefined
 }

@@ -4,7 +4,7 @@ import type { Commit } from '../../contract.ts'
 import { Listeners } from '../../listeners.ts'
 import type { DecodedEntry } from './log-entry.ts'
 
-/** Listeners to the log: to commits and locks of every node, to all else of other nodes. */
+/** Listeners to entries of the log: to commits and locks of every node, to everything else of other nodes. */
 export class LogListeners {
   readonly #node: string
   readonly #commits = new Listeners<(commit: Commit) => void>()
@@ -16,15 +16,15 @@ export class LogListeners {
   readonly onDocuments = this.#documents.listen
   readonly onRefused = this.#refused.listen
   readonly onGap = this.#gaps.listen
-  /** Of each lock that is taken, by whichever node. */
+  /** Calls the listener with each lock that any node takes. */
   readonly onTaken = this.#takings.listen
 
-  /** @param node whose own changes are left out */
+  /** @param node this node, whose documents and refused writes are left out */
   constructor(node: string) {
     this.#node = node
   }
 
-  /** Documents first: a listener to a commit finds them as they are behind it. */
+  /** Documents first, so that a listener to a commit finds the documents after it. */
   deliver({ node, thingId, commit, documents, refused, taken }: DecodedEntry): void {
     const isElsewhere = node !== this.#node
     if (taken) for (const listener of this.#takings) listener(taken)
@@ -33,7 +33,7 @@ export class LogListeners {
     if (commit) this.deliverCommit(commit)
   }
 
-  /** An entry that is this and nothing else. */
+  /** Delivers an entry that is only a commit. */
   deliverCommit(commit: Commit): void {
     for (const listener of this.#commits) listener(commit)
   }

@@ -4,15 +4,14 @@ import type { AcceptedRecord, StoredRecord, Writable } from '../../../core/recor
 import type { Commit } from '../../contract.ts'
 
 /**
- * A commit as the log has it: text of `<node> <receipt time, ms> <flags> <how many records> <JSON>`. The node is that which
- * wrote it, or nothing if it was moved here; flags are 1 for `broadcast`, 2 for `stored` and 4 for records whose key is magic,
- * added up; JSON is
- * `{records?, latest?}`: the records that are new, in the order of the write, without a datetime, or with null, where that is the receipt time,
- * and a list of `{key, record?}`, the states that were put.
+ * The text of a commit in the log: `<node> <receipt time, ms> <flags> <number of records> <JSON>`. The node is the one that
+ * wrote the commit, or empty if `thingwire migrate` moved it. The flags are the sum of 1 for `broadcast`, 2 for `stored` and 4 if a
+ * record has a magic key. The JSON is `{records?, latest?}`: the new records in the order of the write, and the states that were
+ * put, a list of `{key, record?}`.
  */
 type CommitText = string
 
-/** Without a datetime, or with null as JSON has it for NaN, where that is the receipt time. */
+/** If the datetime is the receipt time, it is missing, or null (the JSON of NaN). */
 type LoggedRecord = Omit<AcceptedRecord, 'datetime' | 'explicit'> & { readonly datetime?: number | null }
 
 interface Lists {
@@ -23,12 +22,12 @@ interface Lists {
 const broadcastFlag = 1
 const storedFlag = 2
 const magicFlag = 4
-/** What a commit, and a record of it, takes beside its text. */
+/** Approximate bytes of a commit, and of each record, beside the text. */
 const overhead = 64
 
 const none: readonly never[] = []
 
-/** Of a commit that was read elsewhere. */
+/** The text of a commit of another store. */
 export function commitText(commit: Commit): CommitText {
   const { receivedAt, broadcast, stored, records, latest } = commit
   const hasMagic = magicRecords(commit).length > 0
@@ -39,10 +38,7 @@ export function commitText(commit: Commit): CommitText {
   return ` ${receivedAt} ${flags} ${records.length} ${JSON.stringify({ records: asSent, latest })}`
 }
 
-/**
- * A commit of the log. Its records are parsed when they are asked for: a node reads what all others write, and of most of it
- * nobody there wants to know more than that.
- */
+/** A commit of the log. Records are parsed on demand: a node reads the commits of all nodes, and has subscribers for few of them. */
 export class LoggedCommit implements Commit {
   readonly thingId: string
   readonly writeNumber: number
@@ -56,7 +52,7 @@ export class LoggedCommit implements Commit {
   #records: Commit['records'] = none
   #latest: Commit['latest'] = none
 
-  /** @param reader node that reads it: to that node, a commit of another one `isElsewhere`. Absent: `isElsewhere` is left out */
+  /** @param reader this node, for which commits of other nodes are `isElsewhere`; absent: `isElsewhere` is not set */
   constructor(thingId: string, writeNumber: number, text: CommitText, reader?: string) {
     const receiptAt = text.indexOf(' ') + 1
     const flagsAt = text.indexOf(' ', receiptAt) + 1
@@ -86,7 +82,7 @@ export class LoggedCommit implements Commit {
     return this.#latest
   }
 
-  /** What a removal has left of a resource: that is beside the text. */
+  /** Sets the newest record of a resource after a removal, which is not in the text. */
   leave(key: string, record: StoredRecord | undefined): void {
     this.#parse()
     this.#latest = [{ key, record }]

@@ -7,13 +7,13 @@ export type Work = (stop: AbortSignal, lock: Lock) => Promise<void>
 
 const takeLead = new Script('take-lead')
 const giveUpLead = new Script('give-up-lead')
-/** Milliseconds for which Redis gives a task to a node, and after which the node asks again. */
+/** Milliseconds of a term unless it is renewed, and between two renewals. */
 const lifetime = 10_000
 const renewEvery = 2_500
-/** Milliseconds by which the node lets go before Redis does: its clock may run slower. */
+/** Milliseconds by which the node ends a term before Redis does, since its clock may run slower. */
 const margin = 1_000
 
-/** Asks Redis again and again to lead a task, and works while this node is the leader. */
+/** Asks Redis again and again for the lead of a task, and works while this node is the leader. */
 export class LeaderElection {
   readonly #database: RedisDatabase
   readonly #task: string
@@ -22,7 +22,7 @@ export class LeaderElection {
   readonly #running: Promise<void>
   #term: Term | undefined
 
-  /** @param work must not reject. It is not called again before it has ended */
+  /** @param work must not reject; is not called again before it has ended */
   constructor(database: RedisDatabase, task: string, work: Work) {
     this.#database = database
     this.#task = task
@@ -41,18 +41,18 @@ export class LeaderElection {
     const { signal } = this.#resigned
     while (!signal.aborted) {
       await this.#ask()
-      // Until it has ended it is not asked for, so that another node has it meanwhile and it is done once.
+      // The node does not ask again before its work has ended, so that only another node can work meanwhile.
       if (this.#term?.isStopped) await this.#endTerm()
       else await rest(renewEvery, signal)
     }
     await this.#endTerm()
-    // Where Redis is away, it expires there.
+    // If Redis cannot be reached, the term expires.
     await this.#database.run(giveUpLead, this.#database.node, this.#task).catch(() => {})
   }
 
   async #ask(): Promise<void> {
     const { node } = this.#database
-    // Redis counts from a moment that is not before this one.
+    // The term begins in Redis at this time or later.
     const askedAt = performance.now()
     const term = await this.#database
       .run(takeLead, node, this.#task, this.#term?.number ?? 0, lifetime)
@@ -73,7 +73,7 @@ export class LeaderElection {
   }
 }
 
-/** The time in which a node leads a task without a break. */
+/** A period in which a node leads a task without a break. */
 class Term {
   readonly number: number
   readonly ended: Promise<void>

@@ -10,20 +10,20 @@ import { pairsIn, type Reply, Script } from '../script.ts'
 const dropLocks = new Script('drop-locks')
 const readAtOnce = 500
 
-/** The locks of this node, which are in Redis and change in its commits; of those that others take it hears by the log. */
+/** The locks of this node. They are in Redis and change in its commits; the log shows which of them other nodes take. */
 export class RedisLocks implements DriverLocks {
   readonly #database: RedisDatabase
   readonly #follower: Follower
   readonly #commit: (change: LockChange, ticket: CommitTicket<Committed>) => void
   readonly #listeners = new Listeners<(lock: Lock) => void>()
   readonly onLost = this.#listeners.listen
-  /** Of this node, by name, as the log has them. */
+  /** Owners of this node's locks by name, according to the log. */
   readonly #own = new Map<string, string>()
-  /** Owners of this node whose entry in the log has not been read. */
+  /** Owners of this node whose entry in the log has not been read yet. */
   readonly #unread = new Set<string>()
   #taken = 0
 
-  /** @param commit commits a change in order with all else that the node commits */
+  /** @param commit commits a change, in order with the other commits of the node */
   constructor(
     database: RedisDatabase,
     follower: Follower,
@@ -52,7 +52,11 @@ export class RedisLocks implements DriverLocks {
     try {
       const { writeNumber, before } = await committed
       await this.#follower.reached(writeNumber)
-      if (this.#unread.has(lock.owner)) await this.#lookAt(lock)
+      if (this.#unread.has(lock.owner)) {
+        // The log had a gap, and another node may have taken the lock in it.
+        this.#own.set(lock.name, lock.owner)
+        await this.#compare([lock])
+      }
       return { ...lock, before }
     } catch (error) {
       if (error instanceof LockLost) return undefined
@@ -67,7 +71,7 @@ export class RedisLocks implements DriverLocks {
     this.#commit({ kind: 'release', lock }, ticket)
   }
 
-  /** Looks which locks are still those of this node. @throws ThingwireError store_unavailable */
+  /** Checks which locks this node still has. @throws ThingwireError store_unavailable */
   async check(): Promise<void> {
     const own = [...this.#own].map(([name, owner]) => ({ name, owner }))
     for (let start = 0; start < own.length; start += readAtOnce) {
@@ -75,7 +79,7 @@ export class RedisLocks implements DriverLocks {
     }
   }
 
-  /** Ends the locks of nodes that are not there any more. @throws ThingwireError store_unavailable */
+  /** Ends the locks of dead nodes. @throws ThingwireError store_unavailable */
   async dropOf(nodes: readonly string[]): Promise<void> {
     const { keys } = this.#database
     let cursor = '0'
@@ -95,19 +99,10 @@ export class RedisLocks implements DriverLocks {
     if (before !== undefined && before !== owner) this.#notify({ name, owner: before })
   }
 
-  /** The log was not read without a gap, and another node may have it by now. */
-  async #lookAt(lock: Lock): Promise<void> {
-    this.#own.set(lock.name, lock.owner)
-    await this.#compare([lock])
-  }
-
   async #compare(locks: readonly Lock[]): Promise<void> {
     const names = locks.map(({ name }) => name)
-    const found = (await this.#database.call(
-      'HMGET',
-      this.#database.keys.locks,
-      ...names,
-    )) as readonly (Buffer | null)[]
+    const { locks: key } = this.#database.keys
+    const found = (await this.#database.call('HMGET', key, ...names)) as readonly (Buffer | null)[]
     for (const [index, lock] of locks.entries()) {
       const isOurs = this.#own.get(lock.name) === lock.owner
       if (!isOurs || found[index]?.toString() === lock.owner) continue

@@ -5,16 +5,16 @@ import type { RedisDatabase } from '../connection/database.ts'
 
 /** Milliseconds. */
 const retryAfter = 100
-/** PUBLISH has no key: of a cluster, ioredis would send each to another server, and one would overtake another. */
+/** In a script, since PUBLISH has no key: ioredis would send messages to different servers of a cluster, where they overtake each other. */
 const publish = "return redis.call('PUBLISH', KEYS[1], ARGV[1])"
 
-/** Messages between nodes that are not kept: Redis' publish and subscribe. */
+/** Messages between nodes that are not kept, by PUBLISH and SUBSCRIBE. */
 export class NodeMessages {
   readonly #database: RedisDatabase
   readonly #connect: (key: string) => Promise<Redis>
   readonly #stops = new Set<() => void>()
 
-  /** @param connect to the server of a key; ends when it is lost. One that listens takes no other commands */
+  /** @param connect opens a connection to the server of a key, which does not reconnect; a subscriber takes no other commands */
   constructor(database: RedisDatabase, connect: (key: string) => Promise<Redis>) {
     this.#database = database
     this.#connect = connect
@@ -42,7 +42,7 @@ export class NodeMessages {
       if (stopped.signal.aborted) redis.disconnect()
       else redis.once('end', () => void openAgain())
     }
-    // It may be another server that has the messages now.
+    // Connects anew, since another server may have the channel now.
     const openAgain = async () => {
       const { signal } = stopped
       await retryUntil(open, { every: retryAfter, stop: signal })

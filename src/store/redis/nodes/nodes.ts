@@ -17,10 +17,10 @@ const aliveNodes = new Script('alive-nodes')
 /** Milliseconds. */
 const beatEvery = 5_000
 const retryAfter = 1_000
-/** A beat that is due, 10 s in which the node cannot reach Redis, and what it takes to connect again. */
+/** Allows for a heartbeat that is due, 10 s in which the node cannot reach Redis, and the time to connect again. */
 const heldAliveFor = 25_000
 
-/** As scripts/heartbeat.lua says it. */
+/** The reply of scripts/heartbeat.lua. */
 type HeartbeatReply = readonly [
   time: number,
   newest: number,
@@ -30,7 +30,7 @@ type HeartbeatReply = readonly [
   ...dead: Buffer[],
 ]
 
-/** This node among those that use one Redis. All times between them are by Redis' clock. */
+/** The nodes that use one Redis. Times between nodes are by Redis' clock. */
 export class RedisNodes implements Nodes {
   readonly #database: RedisDatabase
   readonly onDocuments: Nodes['onDocuments']
@@ -47,10 +47,9 @@ export class RedisNodes implements Nodes {
   #beating: Promise<void> = Promise.resolve()
 
   /**
-   * @param clock that is to hear the time with each heartbeat
-   * @param receipts likewise, the newest receipt time
-   * @param locks of this node, and of those that are dead
-   * @param say called with what this node is called, and which others it finds dead: of all nodes one finds a dead one
+   * @param clock gets the time of Redis with each heartbeat
+   * @param receipts gets the newest receipt time with each heartbeat
+   * @param say called with the name of this node, and with each dead node that this node is the first to find
    */
   constructor(
     database: RedisDatabase,
@@ -76,7 +75,7 @@ export class RedisNodes implements Nodes {
     return this.#database.node
   }
 
-  /** From now on the others see it. */
+  /** Shows this node to the others. */
   async open(): Promise<void> {
     this.#say({ level: 'info', text: `this node is ${this.self} to the others` })
     await this.#beat()
@@ -116,13 +115,13 @@ export class RedisNodes implements Nodes {
     return (found as readonly unknown[]).length > 0
   }
 
-  /** Leaves at once what it leads, and the others. */
+  /** Gives up its tasks, and leaves the nodes. */
   async close(): Promise<void> {
     this.#closed.abort()
     await Promise.all([...this.#elections.values()].map(election => election.resign()))
     await this.#beating
     const { keys } = this.#database
-    // Where Redis is away, it expires there.
+    // If Redis cannot be reached, the entry expires.
     await this.#database.call('ZREM', keys.nodes, this.self).catch(() => {})
   }
 
@@ -132,7 +131,7 @@ export class RedisNodes implements Nodes {
     const [time, newest, from, to, wasThere, ...dead] = reply as HeartbeatReply
     this.#clock.hear(time)
     this.#receipts.hear({ newest, from, to })
-    // Its locks may have been ended, as those of a node that is dead.
+    // The other nodes may have held this one for dead, and ended its locks.
     if (wasThere === 0) await this.#locks.check()
     if (dead.length > 0) void this.#locks.dropOf(dead.map(String)).catch(() => {})
     for (const node of dead) {

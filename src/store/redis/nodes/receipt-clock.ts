@@ -3,14 +3,14 @@ import { Listeners } from '../../listeners.ts'
 import type { Follower } from '../log/follower.ts'
 import type { RedisClock } from './redis-clock.ts'
 
-/** Receipt times as Redis gives them, whichever node asks: of its clock this node knows by the replies. */
+/** The receipt times that Redis gives, and its clock as far as replies show it. */
 export class RedisReceipts implements ReceiptClock {
   steppedBack: ClockStep | undefined
   readonly #clock: RedisClock
   readonly #listeners = new Listeners<(step: ClockStep) => void>()
   readonly onSteppedBack = this.#listeners.listen
   #newest = 0
-  /** What the clock showed when it was believed last, before this node began. */
+  /** `to` of the newest step that is known. */
   #knownStep: number | undefined
 
   constructor(clock: RedisClock, listeners: Pick<Follower['listeners'], 'onCommit'>) {
@@ -20,7 +20,7 @@ export class RedisReceipts implements ReceiptClock {
     })
   }
 
-  /** @param newest receipt time @param from as in `ClockStep`, when the clock was believed last; 0: never @param to likewise */
+  /** @param newest newest receipt time @param from, to of the newest `ClockStep`; 0: there was none */
   hear({ newest, from, to }: { newest: number; from: number; to: number }): void {
     this.#newest = to === this.#knownStep ? Math.max(this.#newest, newest) : newest
     if (this.#knownStep !== undefined && to !== this.#knownStep) this.#report({ from, to })

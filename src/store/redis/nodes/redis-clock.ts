@@ -1,24 +1,24 @@
-/** By how much a clock may run slower than another one, of the time that passes. */
+/** Fraction of the time by which one clock may run slower than another. */
 const drift = 0.001
-/** Milliseconds after which what was heard is not relied on: Redis' clock may have been set back, or another server has taken over. */
+/** Milliseconds for which a time of Redis is valid: its clock may be set back, or another server may take over. */
 const longest = 10_000
 
 /**
- * What a node knows of Redis' clock by the replies that carry its time: an earliest reading, late by no more than the way of
- * the quickest reply of late.
+ * An estimate of Redis' clock from the times in its replies: a lower bound, which is late by at most the travel time of the
+ * fastest recent reply.
  */
 export class RedisClock {
-  /** Of Redis' clock less the monotonic one at `#at`, at least; milliseconds. */
+  /** Lower bound of Redis' clock minus the monotonic clock at the time `#at`, milliseconds. */
   #offset = Number.NEGATIVE_INFINITY
   #at = 0
   #heardAt = Number.NEGATIVE_INFINITY
 
-  /** Whether it was heard of in the last 10 s, and not forgotten since. */
+  /** Whether `hear` was called in the last 10 s, and `forget` not since. */
   get isKnown(): boolean {
     return performance.now() - this.#heardAt < longest
   }
 
-  /** @param time of Redis, microseconds; to be called when the reply is there */
+  /** Called as soon as a reply arrives. @param time time of Redis in the reply, microseconds */
   hear(time: number): void {
     const now = performance.now()
     const offset = time / 1_000 - now
@@ -29,13 +29,13 @@ export class RedisClock {
     this.#heardAt = now
   }
 
-  /** The connection was lost: the next one may lead to another server. */
+  /** Called when the connection is lost: the next one may be to another server. */
   forget(): void {
     this.#heardAt = Number.NEGATIVE_INFINITY
   }
 
   /**
-   * What Redis' clock shows at the earliest, microseconds.
+   * A lower bound of Redis' clock at a time, microseconds.
    *
    * @param time by the monotonic clock (`performance.now()`), now or later
    */

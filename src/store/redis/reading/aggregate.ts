@@ -7,33 +7,31 @@ import { type Reply, Script } from '../script.ts'
 
 const aggregateScript = new Script('aggregate', 'time-line')
 
-/** Of one piece. */
+/** Most summaries of a piece. */
 const mostRollups = 256
-/** Buckets whose edges a piece is given: few pieces have records of more. */
+/** Number of buckets whose edges the script gets: few pieces have records of more buckets. */
 const bucketsAhead = 128
 
 const datetimeLength = 6
 
 interface Piece {
-  /** Newest write number when it was read. */
+  /** Newest write number at the read. */
   readonly newest: number
-  /** In the order of the query; those of one bucket one behind another. */
+  /** In the order of the query; a bucket may have several consecutive summaries. */
   readonly summaries: readonly PartSummary[]
-  /** Position up to which records were looked at, if there is more. */
+  /** Position of the last record that was read, if there are more. */
   readonly end: Buffer | undefined
 }
 
-/** Of records that are in one bucket. */
+/** Summary of records of one bucket. */
 interface PartSummary extends Omit<BucketSummary, 'start' | 'end'> {
-  /** Of one of them, milliseconds. */
+  /** Datetime of one of the records, milliseconds. */
   readonly datetime: number
 }
 
 /**
- * The aggregates of one moment, however many pieces they are put together from; what is removed meanwhile may be missing.
+ * Implements `DriverRecords.aggregate`, as of the first piece. Records that are removed meanwhile may be missing.
  *
- * @param closing why, once the store closes: then it ends at once
- * @returns undefined if nothing was ever stored under the key
  * @throws ThingwireError store_unavailable
  */
 export async function aggregate(
@@ -78,13 +76,13 @@ async function readPiece(
   return { newest, summaries: summaries.map(decodeSummary), end }
 }
 
-/** A datetime that no record of the range is in front of; undefined: none is known. */
+/** A datetime at or in front of the first record of the answer; undefined: not known. */
 function beginOf({ order, from, to }: AggregateQuery): number | undefined {
   if (order === 'asc') return from
   return to === undefined ? undefined : Math.max(to - 1, 0)
 }
 
-/** Edges of buckets in the order of the query, from the one that a datetime is in. */
+/** Edges of buckets in the order of the query, from the bucket of a datetime on. */
 function edgesFrom(
   datetime: number,
   { order, from = 0, to = latestDatetime, buckets }: AggregateQuery,

@@ -8,21 +8,21 @@ import { type Reply, Script } from '../script.ts'
 
 const pageScript = new Script('page', 'time-line')
 
-/** Where a record stands: datetime (6), write number (7), place (2). What a cursor says of the last record given. */
+/** A position is datetime (6), write number (7), place (2); a cursor is the position of the last record of a page. */
 const positionLength = 15
 const datetimeLength = 6
 
 interface Piece {
-  /** Newest write number when it was read. */
+  /** Newest write number at the read. */
   readonly newest: number
-  /** Of each record its datetime (6) and its member: so its position is what it begins with. */
+  /** Each is the datetime (6) and the member of a record, so it begins with the position. */
   readonly records: readonly Buffer[]
-  /** Position up to which records were looked at, if there is more. */
+  /** Position of the last record that was read, if there are more. */
   readonly end: Buffer | undefined
 }
 
 /**
- * A page as it was at one moment, however many steps it takes to read: no part of a write is in it.
+ * A page as of the first read, however many reads it takes: it has no part of a write.
  *
  * @returns undefined if nothing was ever stored under the key
  * @throws ThingwireError invalid_cursor, store_unavailable
@@ -62,11 +62,7 @@ export async function readPage(
   }
 }
 
-/**
- * The newest record of a resource among those up to a write number.
- *
- * @returns the record, undefined if there is none, and the newest write number when it was read
- */
+/** The newest record of a resource among those up to a write number, and the newest write number at the read. */
 export async function readNewest(
   database: RedisDatabase,
   thingId: string,
@@ -108,7 +104,7 @@ function writeCursor(record: Buffer): string {
   return record.toString('base64url', 0, positionLength)
 }
 
-/** @returns undefined if it is none */
+/** @returns undefined if the cursor is invalid */
 function readCursor(cursor: string): Buffer | undefined {
   const position = Buffer.from(cursor, 'base64url')
   const isOne = position.length === positionLength && position.toString('base64url') === cursor

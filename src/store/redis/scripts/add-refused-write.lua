@@ -1,5 +1,5 @@
 #!lua
--- Keeps a refused write of a thing, drops the oldest one too many, and tells other nodes.
+-- Keeps a refused write of a thing, drops the oldest if there are too many, and notifies other nodes.
 --
 -- KEYS[1]  head of the store
 -- ARGV     node, thing id, JSON, how many to keep

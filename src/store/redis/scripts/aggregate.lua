@@ -1,19 +1,17 @@
 #!lua flags=no-writes
--- Folds on in the records of one resource: at most 2,000 of them, or until they reach 256 KiB, into summaries of what lies
--- between two edges.
+-- Folds the next records of one resource, at most 2,000 of them, or until they reach 256 KiB, into a summary for each bucket.
 --
 -- KEYS[1]  head of the store
 -- ARGV     thing id, key, `asc` or `desc`,
---          first datetime (ms) or empty, datetime behind the last (ms) or empty,
---          how many summaries are wanted at most,
---          a write number: records of newer writes are passed over; empty: none is,
---          the position behind which to go on: datetime (6 bytes), write number (7), place (2); empty: from the beginning,
---          and edges of buckets in the order of reading (ms), without a gap. Where there are none, each datetime has a
---          summary of its own.
+--          first datetime (ms) or empty, datetime after the last (ms) or empty,
+--          most summaries,
+--          a write number: records of newer writes are skipped; empty: none are,
+--          the position after which to begin: datetime (6 bytes), write number (7), place (2); empty: at the first record,
+--          and edges of buckets in the order of reading (ms), without a gap. Beyond the edges, each datetime has its own summary.
 -- returns  nothing if nothing was ever stored under the key; else
---          newest write number; list of summaries in the order of reading, two of one bucket where it was begun before;
---          and, if there is more, the position up to which records were looked at. A summary is a list: a datetime in its bucket;
---          how many records; how many numbers; their sum, its compensation, least and greatest of them as texts;
+--          newest write number; list of summaries in the order of reading;
+--          and, if there are more records, the position of the last one that was read. A summary is a list: a datetime in its
+--          bucket; number of records; number of numbers; their sum, its compensation, minimum and maximum as texts;
 --          first and last value in the order of time
 local wanted = tonumber(ARGV[6])
 local newest = newest_write_number()
@@ -22,10 +20,10 @@ local edge = 9
 
 if not is_known() then return false end
 
--- As src/core/record/bucket-fold.ts has them.
+-- The same as in src/core/record/bucket-fold.ts.
 local huge_from, huge_unit = 2 ^ 900, 2 ^ 64
 
--- The bucket of a datetime that none of those before reaches: its start, and its end, exclusive.
+-- Start and end (exclusive) of the bucket of a datetime, which is behind all earlier buckets in the order of reading.
 local function bounds_of(datetime)
   local is_forwards = order == 'asc'
   local next_edge = tonumber(ARGV[edge + 1])
@@ -41,7 +39,7 @@ local function bounds_of(datetime)
   return datetime, datetime + 1
 end
 
--- Bytes of a geo, by the kind of the payload.
+-- Bytes of the geo, by kind of the payload.
 local geo_lengths = { [0] = 0, 16, 8 }
 local byte, sub, abs = string.byte, string.sub, math.abs
 

@@ -1,31 +1,30 @@
 #!lua
--- Commits a group of writes and puts of one node: all of it or, where Redis is out of memory, nothing.
+-- Commits a group of writes and puts of one node: all of it or, if Redis is out of memory, nothing.
 --
 -- KEYS[1]  head of the store
--- ARGV     name of the node, number of the group, until when it counts (microseconds), newest write number that the node has
---          read of the log, how many write ids of a thing are remembered and for how long (ms), how many records of one
---          datetime are compared one by one, how many items;
+-- ARGV     name of the node, number of the group, its deadline (microseconds), newest write number that the node has
+--          read from the log, how many write ids of a thing are remembered and for how long (ms), how many records of one
+--          datetime are compared one by one, number of items;
 --          then each item, by its kind:
---            `take`: name and owner of a lock, `any`, or `from` and the owner that may have it, empty for nobody
+--            `take`: name and owner of a lock, `any`, or `from` and the owner that may have it, empty for a free lock
 --            `release`: name and owner of a lock
---            `put` or `write`: name and owner of the lock in whose name it is, or two empty strings;
---              of a `write` thing id, `stored` or not, `broadcast` or not, digest of the write id or empty, answer (JSON),
+--            `put` or `write`: name and owner of the lock that it names, or two empty strings;
+--              only `write`: thing id, `stored` or empty, `broadcast` or empty, digest of the write id or empty, answer (JSON),
 --                most resources of the thing or empty
---                how many records; each: key, datetime (ms) or empty, place (2 bytes), payload, JSON for the log
---                how many states; each: key, datetime (6 bytes) and payload or empty, JSON for the log
---              how many documents; each: name, JSON or empty
---          ("or not": an empty string)
--- returns  the time (microseconds); nothing more if the group is not committed: it comes too late, or was given up. Else two
---          lists. For each item two things: its write number, 0 for one that has none and for a write that repeats an id, -1
---          for a write that makes too many resources, -2 for what is in the name of a lock that is lost and for a lock that
---          another one has; and the answer of the first write that carried the id, or who had the lock before, else an empty
---          string. Then entries of the log behind what the node has read, this group's own among them, without a gap; none where
---          there may be one, or what it has read is not there any more. Those in a row that are commits and nothing else are one
---          text, a line each: id, thing id and `c`, with spaces between. A group that was committed before is answered as then,
---          without entries.
--- Of entries in a reply, beside those of the group itself and as many of others.
+--                number of records; each: key, datetime (ms) or empty, place (2 bytes), payload, JSON for the log
+--                number of states; each: key, datetime (6 bytes) and payload or empty, JSON for the log
+--              number of documents; each: name, JSON or empty
+-- returns  the time (microseconds); nothing more if the group is not committed, because it is late or was cancelled. Else two
+--          lists. For each item the first has two values: its write number, 0 if it has none or repeats an id, -1
+--          if it makes too many resources, -2 if its lock is lost, or another owner has the lock to take;
+--          and the answer of the first write with the id, or the owner before of a taken lock, else an empty string.
+--          The second has the next entries of the log for the node, usually up to those of this group;
+--          none if there may be a gap. Consecutive entries that are only commits are one
+--          text, a line each: id, thing id and `c`, with spaces between. For a group that was committed before, the reply is the
+--          first one again, without the second list.
+-- Most entries in a reply, beside twice the number of items of the group.
 local more_entries = 500
--- After so many bytes of them the node is to read on itself.
+-- Most bytes of these entries; the node reads the rest itself.
 local most_bytes = 16 * 1024 * 1024
 local magic_sign = string.byte('$')
 
@@ -45,10 +44,10 @@ local newest_read = count()
 local remembered, remembered_for, compared = count(), count(), count()
 
 local newest = newest_write_number()
--- Of every write of the group (contract 4.5).
+-- Receipt time of every write of the group (contract 4.5).
 local receipt, is_given = math.max(math.floor(time / 1000), newest_receipt()), false
 
--- Newest datetime of each resource that the group writes to, by the name of its sorted set; -1 of a new one.
+-- Newest datetime of each resource to which the group writes, by the name of its sorted set; -1 for a new resource.
 local newest_datetimes = {}
 local function newest_datetime(records_key)
   local known = newest_datetimes[records_key]
@@ -64,7 +63,7 @@ local function is_same(member, payload, wanted)
   return stored == payload or (string.byte(payload) >= 4 and identity(stored) == wanted)
 end
 
--- Whether a measurement is stored already, and what it would leave in the crowd of its datetime if it is not.
+-- Returns whether a measurement is stored already; if not, the entry that it adds to the crowd of its datetime, or nil.
 local function look(records_key, crowd_key, datetime, payload, explicit)
   if tonumber(datetime) > newest_datetime(records_key) then return false, nil end
   local there = redis.call('ZCOUNT', records_key, datetime, datetime)
@@ -100,7 +99,7 @@ local function add_record(thing, number, record)
   return true
 end
 
--- Returns what was there before, in the form of a state.
+-- Returns the state before, or an empty string.
 local function put_state(thing, number, key, state)
   local states_key = base .. 's:' .. thing
   local before = redis.call('HGET', states_key, key)
@@ -178,7 +177,7 @@ local function next_number()
   return newest
 end
 
--- Returns its number, its entry in the log, and whether nobody reads that later.
+-- Returns the write number, the entry in the log, and whether the entry is for followers alone.
 local function commit(write)
   local number = next_number()
   is_given = true
@@ -248,7 +247,7 @@ local function read_lock()
   return { name = argument(), owner = argument() }
 end
 
--- Returns -2 if another one has it, else 0, and who had it; the log has it, since that one may be on another node.
+-- Returns -2 if another owner has the lock, else the write number; and the owner before. The log shows it to that owner's node.
 local function take_hold()
   local lock, way, from = read_lock(), argument(), nil
   if way == 'from' then from = argument() end
@@ -265,7 +264,7 @@ local function release_hold()
   return 0, ''
 end
 
--- Returns the number of the write, the answer of an earlier one with its id, its entry in the log, and whether nobody reads that later.
+-- Returns the write number, the answer of an earlier write with the id, and of `commit` the entry and whether it is passing.
 local function decide(write)
   local first = write.digest ~= '' and first_answer(write.thing, write.digest)
   if first then return 0, first end

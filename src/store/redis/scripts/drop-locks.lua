@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- Ends locks of nodes that are not there any more.
+-- Ends locks of dead nodes.
 --
 -- KEYS[1]  head of the store
--- ARGV     name and owner of each in turn
+-- ARGV     name and owner of each lock in turn
 -- returns  nothing
 for at = 1, #ARGV, 2 do
   if owner_of(ARGV[at]) == ARGV[at + 1] then redis.call('HDEL', base .. 'h', ARGV[at]) end

@@ -1,6 +1,8 @@
 #!lua flags=allow-oom
+-- Ends the lead of a task, if this node has it.
+--
 -- KEYS[1]  head of the store
--- ARGV     node, task: free for another node if it was this one that led it
+-- ARGV     node, task
 -- returns  nothing
 local lock = 'task/' .. ARGV[2]
 local owner = owner_of(lock)

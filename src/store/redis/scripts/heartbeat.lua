@@ -1,13 +1,12 @@
 #!lua flags=allow-oom
--- Says that a node is there, and forgets those that have not said so in time. Looks after the clock, too: one that is far
--- behind the newest receipt time is believed after a while in which it was looked at without a break and did not step
--- (contract 4.5); nodes look every 5 s.
+-- Heartbeat of a node, which also removes dead nodes and checks the clock: a clock that is far behind the newest receipt time is
+-- believed after a while without a step and without a break of the checks (contract 4.5); nodes check every 5 s.
 --
 -- KEYS[1]  head of the store
--- ARGV     node, for how long it is to be held for alive (ms), a time before which no clock is believed and no write received
---          (ms), how far behind a clock is not believed at once and after which time it is (ms)
--- returns  the time (microseconds), the newest receipt time (ms), that one before the clock was believed last and what the clock
---          showed then or 0 and 0 (ms), whether the node was there still (1 or 0), then the nodes that were forgotten
+-- ARGV     node, how long it counts as alive (ms), a time before which no clock is believed and no receipt time is given
+--          (ms), how far behind a clock is not believed at once, and after which time it is (ms)
+-- returns  the time (microseconds), the newest receipt time (ms), `from` and `to` of the newest step of the clock or 0 and 0 (ms),
+--          whether the node was still among the nodes (1 or 0), then the dead nodes
 local believed_behind, believed_after = tonumber(ARGV[4]), tonumber(ARGV[5])
 local longest_break = 30000
 

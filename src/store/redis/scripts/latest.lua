@@ -1,24 +1,24 @@
 #!lua flags=no-writes
--- Reads on in what is latest as of a write number: at most 256 resources, or until they reach 256 KiB.
+-- Reads the next latest records as of a write number: at most 256 resources, or until they reach 256 KiB.
 --
 -- KEYS[1]  head of the store
--- ARGV     write number; what is selected, and from where on:
+-- ARGV     write number; the selection, and after which resource to begin:
 --            `resource`, thing id, key
---            `key`, thing id behind which to go on or empty, key: that resource of every thing
---            `thing`, thing id, key behind which to go on or empty: every resource of that thing
---            `everything`, thing id and key of the resource behind which to go on, or both empty
--- returns  newest write number; list of thing id, key and what is latest in the form of a state, three for each
---          resource, or empty where so much is newer than the write number that it is to be looked for in the records;
---          and, if there is more, thing id and key up to which resources were looked at
+--            `key`, thing id after which to begin or empty, key: that resource of every thing
+--            `thing`, thing id, key after which to begin or empty: every resource of that thing
+--            `everything`, thing id and key of the resource after which to begin, or both empty
+-- returns  newest write number; list of thing id, key and latest record in the form of a state, three for each
+--          resource; the record is empty if there are so many newer ones that the caller has to search for it;
+--          and, if there are more resources, thing id and key of the last one
 --
--- Of a magic resource it is the state. One that was put after the write number is left out, as is a record that was
--- added after it: what was there before a state was put, or the newest record removed, is known from the log.
+-- The latest record of a magic resource is its state. States and records that are newer than the write number are left out:
+-- the log has the states and the newest records that were replaced or removed since.
 local as_of, selected = tonumber(ARGV[1]), ARGV[2]
--- Up to which resources were looked at.
+-- The last resource that was looked at.
 local thing, key = ARGV[3], ARGV[4]
 
 local most_resources, most_bytes, most_newer, most_at_once = 256, 262144, 63, 64
--- Where the names of magic resources begin, and where they have ended.
+-- First byte of the name of a magic resource, and the start of the names of ordinary ones.
 local magic, ordinary = 36, '[%'
 
 local found, bytes, looked_at = {}, 0, 0
@@ -26,8 +26,8 @@ local function is_full()
   return looked_at >= most_resources or bytes >= most_bytes
 end
 
--- The newest record up to `as_of`, as a state; empty if it is not among the newest; nil if there is none. Few are read
--- at first: as a rule it is the very first.
+-- The newest record up to `as_of` in the form of a state; empty if too many records are newer; nil if there is none. Begins with
+-- one record, which is usually the one.
 local function newest_record(records_key)
   local start, size = 0, 1
   repeat
@@ -72,7 +72,7 @@ local function look(its_thing, its_key)
   found[#found + 1] = latest
 end
 
--- By bytes: how Lua compares strings depends on the locale of the server.
+-- Compares bytes: the comparison of strings in Lua depends on the locale of the server.
 local function precedes(one, other)
   for index = 1, math.min(#one, #other) do
     local difference = string.byte(one, index) - string.byte(other, index)
@@ -81,7 +81,7 @@ local function precedes(one, other)
   return #one < #other
 end
 
--- Looks at each name of a sorted set, in order. Returns whether it came to the end.
+-- Calls `look_at` with each name of a sorted set, in order. Returns whether it reached the end.
 local function each_name(names_key, from, look_at)
   while true do
     if is_full() then return false end
@@ -95,7 +95,7 @@ local function each_name(names_key, from, look_at)
   end
 end
 
--- Returns whether all of its resources behind the key were looked at.
+-- Returns whether it reached the last resource behind the key.
 local function look_at_thing(its_thing, behind)
   if behind == '' or is_magic(behind) then
     local names = redis.call('HKEYS', base .. 's:' .. its_thing)

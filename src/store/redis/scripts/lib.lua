@@ -1,4 +1,4 @@
--- What several scripts use; put behind the first line of each.
+-- Functions for all scripts, inserted behind the first line of each.
 --
 -- KEYS[1] is always the head of the store, `<prefix>:{0}:head`. Every other key that a script uses begins
 -- with the same `base`, so that it is in the same hash slot (src/store/redis/keys.ts, docs/reference/storage.md).
@@ -9,7 +9,7 @@ local function text(number)
   return string.format('%.0f', number)
 end
 
--- When the script was begun, microseconds.
+-- Time of the begin of the script, microseconds.
 local begun_at
 local function time_now()
   if not begun_at then
@@ -19,30 +19,30 @@ local function time_now()
   return begun_at
 end
 
--- For how long no node could say that it is there, ms: Redis was away then, which is held against none of them. One that is
--- there says so three times in `held_for`.
+-- How long no node could send a heartbeat because Redis was away, ms: this time does not count against nodes. A node sends
+-- more than three heartbeats in `held_for`.
 local function time_away(now, held_for)
   local newest = redis.call('ZRANGE', base .. 'nodes', -1, -1, 'WITHSCORES')[2]
   return newest and math.max(0, now - (newest - held_for) - held_for / 3) or 0
 end
 
--- The write number behind `last`: the time in microseconds, less its remainder by 16. Where more than 62,500 a second are
--- wanted, or the clock goes back, they run ahead of it.
+-- The write number after `last`: the time in microseconds, rounded down to a multiple of 16. With more than 62,500 writes a
+-- second, or a clock that goes back, write numbers run ahead of the clock.
 local function write_number_after(last)
   local now = time_now()
   return math.max(last - last % 16 + 16, now - now % 16)
 end
 
--- Of each node its newest write is kept, and the reply if it was done, since replies can be lost (numbered-writes.ts).
+-- The newest numbered write of a node, kept since replies can be lost (numbered-writes.ts).
 --
--- Returns its number, 0 if there was none, and the reply.
+-- Returns its number, 0 if there was none, and its reply, if it had an effect.
 local function newest_write(node)
   local number, reply = string.match(redis.call('GET', base .. 'g:' .. node) or '0 ', '^(%d+) (.*)$')
   return tonumber(number), reply ~= '' and cmsgpack.unpack(reply) or nil
 end
 
--- Returns the time; whether the write is not to be done: it comes too late, or was done or given up before; and its reply if
--- it was done.
+-- Returns the time; whether the write must have no effect, because it is late, cancelled or done before; and its reply if it was
+-- done before.
 local function begin_write(node, number, deadline)
   local time = time_now()
   local newest, reply = newest_write(node)
@@ -58,22 +58,22 @@ local function newest_write_number()
   return tonumber(redis.call('HGET', KEYS[1], 'number') or '0')
 end
 
--- Newest receipt time, ms.
+-- Milliseconds.
 local function newest_receipt()
   return tonumber(redis.call('HGET', KEYS[1], 'receipt') or '0')
 end
 
--- Who has a lock (src/core/locks.ts), or false.
+-- The owner of a lock (src/core/locks.ts), or false.
 local function owner_of(name)
   return redis.call('HGET', base .. 'h', name)
 end
 
--- Whether what is in the name of a lock may be done; an empty name: it is in the name of none.
+-- Whether a call that names a lock may take effect; empty: it names none.
 local function is_held(name, owner)
   return name == '' or owner_of(name) == owner
 end
 
--- What makes two payloads one measurement (record-member.ts), at most 40 bytes long.
+-- Equal for two payloads of the same measurement (record-member.ts); at most 40 bytes.
 local function identity(payload)
   local kind = string.byte(payload)
   if kind >= 4 then
@@ -83,18 +83,18 @@ local function identity(payload)
   return #payload <= 24 and payload or redis.sha1hex(payload)
 end
 
--- Entries of the log may be trimmed that are older than 10 minutes, or have about 100,000 newer ones behind them; one of
--- more than 4 KiB counts as several. `log-marks` has the number at every 1,000th, newest first.
+-- Entries of the log may be trimmed if they are older than 10 minutes, or have about 100,000 newer ones behind them; an entry of
+-- more than 4 KiB counts as several. `log-marks` has the write number of every 1,000th entry, newest first.
 local kept_microseconds = 600000000
 local kept_marks, mark_every, bytes_in_one = 100, 1000, 4096
 
--- Newest write number that may be trimmed.
+-- The newest write number that may be trimmed.
 local function trimmable_to()
   local mark = redis.call('LINDEX', base .. 'log-marks', kept_marks - 1) or '0'
   return math.max(time_now() - kept_microseconds, tonumber(mark), 0)
 end
 
--- Removes entries from the log, and notes up to where it is not complete any more.
+-- Removes entries from the log, and notes the write number behind which it is complete.
 local function trim(numbers)
   local ids, newest_trimmed = {}, tonumber(redis.call('HGET', KEYS[1], 'trimmed') or '0')
   for index, number in ipairs(numbers) do
@@ -106,8 +106,8 @@ local function trim(numbers)
   redis.call('HSET', KEYS[1], 'trimmed', text(newest_trimmed))
 end
 
--- Appends an entry, a list of names and values in turn (log-entry.ts). One that is `passing` is for followers alone: nobody
--- reads it later, so it goes as soon as it may, when others of its kind come.
+-- Appends an entry, a list of names and values in turn (log-entry.ts). A `passing` entry is for followers alone, and not read
+-- later: later passing entries remove it as soon as it may be trimmed.
 local function append_to_log(number, entry, passing)
   redis.call('XADD', base .. 'log', text(number) .. '-0', unpack(entry))
   local bytes = 0
@@ -121,7 +121,7 @@ local function append_to_log(number, entry, passing)
   if not passing then return end
   local limit, old = trimmable_to(), {}
   redis.call('RPUSH', base .. 'log-passing', text(number))
-  -- Two for one: however many there were, it ends.
+  -- Each new passing entry removes up to two, so that their number shrinks.
   for _ = 1, 2 do
     local oldest = tonumber(redis.call('LINDEX', base .. 'log-passing', 0) or '0')
     if oldest == 0 or oldest > limit then break end
@@ -131,8 +131,8 @@ local function append_to_log(number, entry, passing)
   trim(old)
 end
 
--- Puts documents, names and JSON in turn; an empty string instead of JSON removes. Returns the names that other nodes are
--- logged: none of what only the node that serves a session looks at, and that comes and goes with each message.
+-- Puts documents, names and JSON in turn; an empty string instead of JSON removes. Returns the names for the log, without
+-- documents that change with each message, and that only the node with the session reads.
 local function put_documents(documents)
   local names = {}
   for at = 1, #documents, 2 do

@@ -1,9 +1,9 @@
 #!lua flags=no-writes
--- Lists documents by name, as they are at one moment.
+-- Lists documents by name, as of one moment.
 --
 -- KEYS[1]  head of the store
--- ARGV     first and last name, as ZRANGEBYLEX has them; at most how many
--- returns  the name and the JSON of each, one behind the other
+-- ARGV     first and last name in the form of ZRANGEBYLEX; most documents
+-- returns  names and JSON in turn
 local read_at_once = 1000
 
 local names = redis.call('ZRANGEBYLEX', base .. 'n', ARGV[1], ARGV[2], 'LIMIT', 0, ARGV[3])

@@ -1,9 +1,9 @@
 #!lua
--- Runs commands of a migration, and notes how far it is: both or, where Redis is out of memory, neither.
+-- Runs commands of a migration and sets its position: both or, if Redis is out of memory, neither.
 --
 -- KEYS[1]  head of the store
--- ARGV     where the migration is, where it is then; then each command: how many words, the words
--- returns  nothing; an error if the migration is elsewhere
+-- ARGV     position before, position after; then each command: number of words, the words
+-- returns  nothing; an error if the position before is another
 local meta = base .. 'meta'
 
 if redis.call('HEXISTS', meta, 'migration') == 0 or (redis.call('HGET', meta, 'position') or '') ~= ARGV[1] then

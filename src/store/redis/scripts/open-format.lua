@@ -1,14 +1,14 @@
 #!lua
--- Writes down what a new store is made with. Gives a store of an older format, whose entries are all read by this version, that of
--- this one, unless a node uses it: only one of an older version does, and it would not read the entries to come.
+-- Creates the format of a new store. Upgrades a store of an older format that this version reads, unless a node uses it: such a node
+-- has an older version, and could not read new entries.
 --
 -- KEYS[1]  head of the store
 -- ARGV     format of this version, the older format, number of partitions
--- returns  `taken` if the store had the older format and has this one now, `old` if it is older than that, though its number is the
---          same, `used` if a node uses it, else an empty string; then the fields and values of `meta`
+-- returns  `taken` if the store was upgraded, `old` if it has the oldest format, whose number is the same as the older one's,
+--          `used` if a node uses it, else an empty string; then the fields and values of `meta`
 local meta, format, older = base .. 'meta', ARGV[1], ARGV[2]
 
--- The oldest stores have JSON where others have the name of a node.
+-- In the oldest stores, the text of a commit begins with JSON instead of the name of a node.
 local function is_oldest()
   local from = '-'
   while true do
@@ -22,7 +22,7 @@ local function is_oldest()
   end
 end
 
--- By when each counts as dead, without the time for which Redis was away: all of them may have ended together.
+-- Without `time_away`: if Redis was away, the nodes may have ended meanwhile.
 local function is_used()
   return redis.call('ZCOUNT', base .. 'nodes', '(' .. text(math.floor(time_now() / 1000)), '+inf') > 0
 end

@@ -1,15 +1,15 @@
 #!lua flags=no-writes
--- Reads on in the records of one resource: at most 500 of them, or until they reach 256 KiB.
+-- Reads the next records of one resource: at most 500 of them, or until they reach 256 KiB.
 --
 -- KEYS[1]  head of the store
 -- ARGV     thing id, key, `asc` or `desc`,
---          first datetime (ms) or empty, datetime behind the last (ms) or empty,
---          how many records are wanted,
---          a write number: records of newer writes are passed over; empty: none is,
---          and, to go on, the position behind which to: datetime (6 bytes), write number (7), place (2)
+--          first datetime (ms) or empty, datetime after the last (ms) or empty,
+--          most records,
+--          a write number: records of newer writes are skipped; empty: none are,
+--          and the position after which to begin, if not at the first record: datetime (6 bytes), write number (7), place (2)
 -- returns  nothing if nothing was ever stored under the key; else
---          newest write number; list of records (datetime in 6 bytes, member); and, if there is more, the position
---          up to which records were looked at
+--          newest write number; list of records (datetime in 6 bytes, member); and, if there are more, the position
+--          of the last record that was read
 local wanted = tonumber(ARGV[6])
 local newest = newest_write_number()
 local as_of = tonumber(ARGV[7]) or newest

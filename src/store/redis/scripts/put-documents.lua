@@ -1,12 +1,12 @@
 #!lua flags=allow-oom
--- Puts documents if others are what they were when they were read. Out of memory, too: they are small, and it may be they
--- that make room (the registry's, when a thing is removed).
+-- Puts documents if those that were read have not changed. Also runs when Redis is out of memory: documents are small, and a put
+-- may free memory (such as the removal of a thing from the registry).
 --
 -- KEYS[1]  head of the store
--- ARGV     name of the node, number of the write, until when it counts (microseconds), how many were read; each: name, JSON or
---          empty. Then those to put; each: name, JSON or empty to remove
--- returns  the time (microseconds); nothing more if it comes too late, or was given up. Else 1, as then if it was done before;
---          0 if one of those that were read has changed: nothing was put
+-- ARGV     name of the node, number of the write, its deadline (microseconds), number of documents that were read; each: name,
+--          JSON or empty. Then the documents to put; each: name, JSON or empty to remove
+-- returns  the time (microseconds); nothing more if the write is late or was cancelled. Else 1 if it is done, also before;
+--          0 if a document that was read has changed: nothing was put
 local node, write = ARGV[1], ARGV[2]
 local put_from = 5 + 2 * tonumber(ARGV[4])
 

@@ -1,19 +1,14 @@
 #!lua flags=no-writes
--- Reads entries of the commit log, as many as one reply may hold.
+-- Reads a piece of the commit log.
 --
--- KEYS[1] head
--- ARGV[1] XRANGE or XREVRANGE
--- ARGV[2] id where to begin, as the command takes it
--- ARGV[3] id where to end
--- ARGV[4] most entries
--- ARGV[5] bytes of fields with which the reply ends
---
--- Returns the entries, as the command gives them, and the id where to go on, '' if there is nothing more.
+-- KEYS[1]  head of the store
+-- ARGV     XRANGE or XREVRANGE, first and last id in the form of the command, most entries, bytes of fields that end the piece
+-- returns  the entries in the form of the command; the first id of the next piece, empty if there is none
 local command, from, to = ARGV[1], ARGV[2], ARGV[3]
 local most_entries, most_bytes = tonumber(ARGV[4]), tonumber(ARGV[5])
 
 local entries, bytes = {}, 0
--- Grows, so that what is large is not read by the dozen.
+-- Begins small, since entries may be large.
 local at_once = 4
 while from ~= '' and #entries < most_entries and bytes < most_bytes do
   local count = math.min(at_once, most_entries - #entries)

@@ -1,12 +1,9 @@
 #!lua flags=allow-oom
--- Removes a piece of a thing's entries from the commit log, from the oldest on.
+-- Removes a thing's entries from a piece of the commit log, from the oldest on.
 --
--- KEYS[1] head
--- ARGV[1] thing id
--- ARGV[2] id of the first entry to look at, as XRANGE takes it
--- ARGV[3] id of the last one
---
--- Returns the first id of the next piece, '' if this was the last one.
+-- KEYS[1]  head of the store
+-- ARGV     thing id, first and last id in the form of XRANGE
+-- returns  the first id of the next piece, empty if there is none
 local thing, from, to = ARGV[1], ARGV[2], ARGV[3]
 local log = base .. 'log'
 
@@ -14,7 +11,7 @@ local entries_in_piece = 256
 local bytes_in_piece = 256 * 1024
 
 local seen, bytes = 0, 0
--- Grows, so that what is large is not read by the dozen.
+-- Begins small, since entries may be large.
 local at_once = 4
 while from ~= '' and seen < entries_in_piece and bytes < bytes_in_piece do
   local entries = redis.call('XRANGE', log, from, to, 'COUNT', at_once)

@@ -1,11 +1,10 @@
 #!lua flags=allow-oom
--- Removes resources of a thing, a piece at a time; with the last piece, all else but its log entries. Redis frees what is
--- unlinked in a thread of its own.
+-- Removes some resources of a thing; with the last of them, everything else but its log entries. Redis frees unlinked keys
+-- in a thread of its own.
 --
--- KEYS[1] head
--- ARGV[1] thing id
---
--- Returns 1 while there is more.
+-- KEYS[1]  head of the store
+-- ARGV     thing id
+-- returns  1 if there is more
 local thing = ARGV[1]
 local resources = base .. 'k:' .. thing
 local states = base .. 's:' .. thing
@@ -16,13 +15,13 @@ local keys = redis.call('ZRANGE', resources, 0, at_once - 1)
 for _, key in ipairs(keys) do
   local of_resource = thing .. ':' .. key
   redis.call('UNLINK', base .. 'r:' .. of_resource, base .. 'd:' .. of_resource)
-  -- Under a magic key it means the state, which goes too.
+  -- For a magic key this entry stands for the state, which is removed below.
   redis.call('ZREM', base .. 'b:' .. key, thing)
 end
 if #keys > 0 then redis.call('ZREM', resources, unpack(keys)) end
 if #keys == at_once then return 1 end
 
--- As many as there are magic resources with a state: a few.
+-- All at once: a thing has few states.
 for _, key in ipairs(redis.call('HKEYS', states)) do
   redis.call('ZREM', base .. 'b:' .. key, thing)
 end

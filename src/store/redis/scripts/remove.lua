@@ -1,21 +1,16 @@
 #!lua flags=allow-oom
--- Removes a piece of what a removal takes: records of one resource, from the oldest on. The records of one datetime
--- stand in the order of their write numbers, so behind the first that is to stay all of that datetime stay, and a
--- datetime alone says where the next piece begins. If the newest record of an ordinary resource goes, that is a commit.
+-- Removes a piece of a removal: records of one resource, from the oldest on. The records of one datetime are in the order of
+-- their write numbers, so behind the first record that stays all of that datetime stay, and a datetime is enough
+-- to say where the next piece begins. If the newest record of an ordinary resource is removed, that is a commit.
 --
--- KEYS[1] head
--- ARGV[1] thing id
--- ARGV[2] key
--- ARGV[3] lowest datetime of the piece, as ZRANGE takes it
--- ARGV[4] highest datetime of the removal, as ZRANGE takes it
--- ARGV[5] newest write number that is meant
--- ARGV[6] node
--- ARGV[7] `keep-newest`: the newest record of the resource stays; else empty
--- ARGV[8] how many records of one datetime the resend check compares one by one (commit.lua)
--- ARGV[9] and ARGV[10] name and owner of the lock in whose name it is, or two empty strings
---
--- Returns -1 if the lock is lost: nothing was removed. Else how many records were removed, the lowest datetime of the next piece ('' if this was the last one), and the
--- write number of the commit (0 if there was none).
+-- KEYS[1]  head of the store
+-- ARGV     thing id, key, lowest datetime of the piece and highest datetime of the removal in the form of ZRANGE,
+--          newest write number whose records are removed, node,
+--          `keep-newest` if the newest record of the resource stays, else empty,
+--          how many records of one datetime the resend check compares one by one (commit.lua),
+--          name and owner of the lock that the call names, or two empty strings
+-- returns  number of removed records, -1 if the lock is lost; lowest datetime of the next piece, empty if there is none;
+--          write number of the commit, 0 if there is none
 if not is_held(ARGV[9], ARGV[10]) then return { -1, '', 0 } end
 local thing, key, from, to, last_meant = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 local records = base .. 'r:' .. thing .. ':' .. key
@@ -49,8 +44,7 @@ local function crowd_entry(datetime, member)
   return struct.pack('>I6', datetime) .. identity(string.sub(member, 10))
 end
 
--- What has gone from a crowd may be what a record that stays had left there, too. Those that stay are the last of their
--- datetime.
+-- Puts crowd entries back that an equal record needs which stays. The records that stay are the last of their datetime.
 local function put_back(datetime, gone)
   local first = redis.call('ZCOUNT', records, '-inf', '(' .. datetime) + compared
   local last = redis.call('ZCOUNT', records, '-inf', datetime) - 1
@@ -68,14 +62,14 @@ end
 
 local has_crowd = redis.call('EXISTS', crowd) == 1
 local removed, seen, bytes = 0, 0, 0
-local gone_of = {} -- from the crowd of each datetime
--- Grows, so that what is large is not read by the dozen.
+local gone_of = {} -- crowd entries that were removed, by datetime
+-- Begins small, since records may be large.
 local at_once = 4
 while from ~= '' and seen < records_in_piece and bytes < bytes_in_piece do
   local found = redis.call('ZRANGE', records, from, to, 'BYSCORE', 'LIMIT', 0, at_once, 'WITHSCORES')
   local count = #found / 2
   local rank = count > 0 and redis.call('ZRANK', records, found[1])
-  local last -- of records in a row that go; from the newest on, so that the ranks before it hold
+  local last -- end of a run of records to remove; from the newest on, so that the ranks in front stay valid
   for place = count - 1, 0, -1 do
     local member, datetime = found[2 * place + 1], found[2 * place + 2]
     local goes = is_meant(member)

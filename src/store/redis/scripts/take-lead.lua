@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
--- Has a node lead a task for a while, or on, unless another one does. To lead is to have the lock `task/<task>`. Each term has a
--- number of its own, so that what is sent in one term is not taken for something of a later one, however late it comes.
+-- Gives a node the lead of a task for a while, or renews it, unless another node leads. The leader has the lock `task/<task>`. Each
+-- term has a unique number, so that a late command of one term is not taken for one of a later term.
 --
 -- KEYS[1]  head of the store
--- ARGV     node, task, term that the node believes to be in or 0, for how long (ms)
--- returns  the term that it is in: another than before if it may have lost the task meanwhile; 0 if another node leads
+-- ARGV     node, task, present term of the node or 0, duration (ms)
+-- returns  the term: a new one if the node may have lost the task meanwhile; 0 if another node leads
 local node, task, term, lifetime = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local lock, ends = 'task/' .. task, base .. 'lead-ends'
 local now = math.floor(time_now() / 1000)

@@ -1,11 +1,11 @@
--- What the scripts share that read the records of one resource in order; put behind lib.lua.
+-- Functions for scripts that read the records of one resource in order, inserted behind lib.lua.
 --
 -- ARGV     begins with thing id, key, `asc` or `desc`,
---          first datetime (ms) or empty, datetime behind the last (ms) or empty
+--          first datetime (ms) or empty, datetime after the last (ms) or empty
 local thing, key, order = ARGV[1], ARGV[2], ARGV[3]
 local from, to = ARGV[4], ARGV[5]
 local records_key = base .. 'r:' .. thing .. ':' .. key
--- Of a record: datetime (6 bytes), write number (7), place (2).
+-- The position of a record is datetime (6 bytes), write number (7), place (2).
 local position_length = 15
 local most_at_once = 64
 
@@ -13,8 +13,8 @@ local function how_many(minimum, maximum)
   return redis.call('ZCOUNT', records_key, minimum, maximum)
 end
 
--- How many records stand before the position; the one at the position is counted if `inclusive`. Among the records of
--- one datetime it is a binary search. Heads of members are compared as numbers: how Lua compares strings depends on the
+-- Number of records before the position, and if `inclusive` the one at the position, by a binary search among the records of
+-- its datetime. Heads of members are compared as numbers: the comparison of strings in Lua depends on the
 -- locale of the server.
 local function rank_of(wanted_position, inclusive)
   local datetime, number, place = struct.unpack('>I6I7I2', wanted_position)
@@ -39,11 +39,11 @@ local function is_known()
   return redis.call('ZCARD', records_key) > 0 or redis.call('SISMEMBER', base .. 'x:' .. thing, key) == 1
 end
 
--- Reads on behind `position`, from the beginning if it is nil or empty: at most `most_records` records, or until they reach
--- `most_bytes`, at first `size` of them. Calls `take` with the datetime, as text, and the member of each; the record is the last one
--- for which that returns true.
+-- Reads records after `position`, from the first if it is nil or empty: at most `most_records` records, or until they reach
+-- `most_bytes`, at first `size` of them. Calls `take` with the datetime, as text, and the member of each record, and stops when
+-- that returns true.
 --
--- Returns the position up to which records were looked at, if there is more.
+-- Returns the position of the last record that was read, if there are more.
 local function read_on(position, size, most_records, most_bytes, take)
   local count = redis.call('ZCARD', records_key)
   -- Ranks in ascending order, both inclusive.
@@ -56,7 +56,7 @@ local function read_on(position, size, most_records, most_bytes, take)
     last = math.min(last, rank_of(position, false) - 1)
   end
 
-  -- The next records to look at, with their datetimes.
+  -- The next records with their datetimes.
   local function look(size)
     if order == 'asc' then return redis.call('ZRANGE', records_key, first, first + size - 1, 'WITHSCORES') end
     return redis.call('ZRANGE', records_key, count - 1 - last, count - 2 - last + size, 'REV', 'WITHSCORES')
@@ -73,7 +73,7 @@ local function read_on(position, size, most_records, most_bytes, take)
       if order == 'asc' then first = first + 1 else last = last - 1 end
       if is_last then break end
     end
-    -- Not many more than there is room for, if those to come are as large as those before.
+    -- About as many as still fit, if the next records are as large as those before.
     size = math.min(size * 2, most_at_once, math.max(1, math.ceil((most_bytes - bytes) * looked_at / bytes)))
   end
   if first > last then return nil end
