@@ -69,24 +69,37 @@ describe('thingwire write --file', () => {
     expect(read.times).toEqual(['2026-06-29T23:00:00.000Z', '2026-06-29T22:00:00.000Z'])
   })
 
-  it.each(['8949212345678901234', '1e+400'])(
-    'stores a number that no 64-bit float holds as text, from wherever it comes: %s',
-    async number => {
-      const time = '2026-11-20T09:30:00Z'
-      const note = /^thingwire: note: n: .*stored as text.*a 64-bit float would change it$/m
-      for (const { code, stderr, thing } of [
-        await write(`time,n\n${time},"{""x"":${number}}"\n`),
-        await write(`{"key":"n","value":{"x":${number}},"datetime":"${time}"}`, [], 'lines.ndjson'),
-      ]) {
-        expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(note) })
-        expect((await readAll(server, thing, 'n')).map(({ value }) => value)).toEqual([{ x: number }])
-      }
-      const thing = await createThing(server)
-      const argument = await runCommand(['write', thing.thingId, `n=${number}`], { server })
-      expect(argument).toMatchObject({ code: 0, stderr: expect.stringMatching(note) })
-      expect((await readAll(server, thing, 'n')).map(({ value }) => value)).toEqual([number])
-    },
-  )
+  it('stores an integer that no 64-bit float holds as text, from wherever it comes', async () => {
+    const number = '8949212345678901234'
+    const time = '2026-11-20T09:30:00Z'
+    const note = /^thingwire: note: n: .*stored as text.*a 64-bit float would change it$/m
+    for (const { code, stderr, thing } of [
+      await write(`time,n\n${time},"{""x"":${number}}"\n`),
+      await write(`{"key":"n","value":{"x":${number}},"datetime":"${time}"}`, [], 'lines.ndjson'),
+    ]) {
+      expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(note) })
+      expect((await readAll(server, thing, 'n')).map(({ value }) => value)).toEqual([{ x: number }])
+    }
+    const thing = await createThing(server)
+    const argument = await runCommand(['write', thing.thingId, `n=${number}`], { server })
+    expect(argument).toMatchObject({ code: 0, stderr: expect.stringMatching(note) })
+    expect((await readAll(server, thing, 'n')).map(({ value }) => value)).toEqual([number])
+  })
+
+  it('refuses a number too large for a 64-bit float, from wherever it comes', async () => {
+    const time = '2026-11-20T09:30:00Z'
+    for (const run of [
+      await write(`time,lat,lon,n,m\n${time},60,23,1e+400,1\n${time},60,23,1,1\n`),
+      await write(`time,n\n${time},"{""x"":1e+400}"\n`),
+      await write(`{"key":"n","value":{"x":1e+400},"datetime":"${time}"}`, [], 'lines.ndjson'),
+    ]) {
+      expect({ code: run.code, keys: run.keys }).toEqual({ code: 1, keys: [] })
+      expect(run.stderr).toMatch(/line [12]: .*number_out_of_range/)
+    }
+    const thing = await createThing(server)
+    const argument = await runCommand(['write', thing.thingId, 'b={"x":1e+400}'], { server })
+    expect(argument).toMatchObject({ code: 2, stderr: expect.stringContaining('number_out_of_range') })
+  })
 
   it('refuses a line of JSON with a member twice', async () => {
     const line = '{"key":"n","value":1,"value":2,"datetime":"2026-11-20T09:30:00Z"}\n'

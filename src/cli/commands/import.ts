@@ -107,7 +107,7 @@ async function* exportIn(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
 
 /** @throws CommandError failed, naming the line */
 function partsOf(read: JsonLine): { thingId: string; name: string; record: WrittenRecord } {
-  const fields: Partial<ExportedRecord> = 'fields' in read ? read.fields : {}
+  const fields: Partial<ExportedRecord> = read.fields ?? {}
   const { thingId, name, key, value, geo, datetime } = fields
   const isNamed = typeof thingId === 'string' && typeof name === 'string' && typeof key === 'string'
   // Without its time a record would get that of the import.

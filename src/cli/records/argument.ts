@@ -1,4 +1,4 @@
-import { parseExactly, RepeatedMember } from '../../core/json/exact-json.ts'
+import { LossyJson, parseExactly } from '../../core/json/exact-json.ts'
 import { isMagicKey, isOrdinaryKey } from '../../core/record/key.ts'
 import { refuseToken, usageError } from '../exit.ts'
 import type { WrittenRecord } from './sourced.ts'
@@ -32,7 +32,7 @@ export function readingOf(operand: string): Pick<WrittenRecord, 'key' | 'value'>
   try {
     return { key, value: parseExactly(text) }
   } catch (error) {
-    if (error instanceof RepeatedMember) throw usageError(`the value of ${key}: ${error.message}`)
+    if (error instanceof LossyJson) throw usageError(`the value of ${key}: ${error.message}`)
     if (!/^\s*[[{"]/.test(text)) return { key, value: text }
     throw usageError(
       `the value of ${key} begins like JSON but is not JSON: quote it for the shell, '${key}={"on":true}'`,

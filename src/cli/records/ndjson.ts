@@ -1,4 +1,4 @@
-import { parseExactly, RepeatedMember } from '../../core/json/exact-json.ts'
+import { LossyJson, parseExactly } from '../../core/json/exact-json.ts'
 import { CommandError, failure } from '../exit.ts'
 import { type Columns, columnsOf, type FileListener, type FileOptions, recordShape } from './columns.ts'
 import { RowReader } from './row-records.ts'
@@ -6,10 +6,7 @@ import { faultAt, type Sourced } from './sourced.ts'
 import { linesOf } from './text.ts'
 
 /** A line of NDJSON: an object, or why it is none. */
-export type JsonLine = { readonly line: number; readonly end: number } & (
-  | { readonly fields: Readonly<Record<string, unknown>> }
-  | Sourced
-)
+export type JsonLine = Sourced & { readonly end: number; readonly fields?: Record<string, unknown> }
 
 /** Objects, one a line. Empty lines are skipped. */
 export async function* jsonLines(texts: AsyncIterable<string>): AsyncGenerator<JsonLine> {
@@ -20,17 +17,17 @@ export async function* jsonLines(texts: AsyncIterable<string>): AsyncGenerator<J
       throw failure('the file is a JSON array: put each record on a line of its own, as jq -c ".[]" does')
     }
     end += Buffer.byteLength(text) + 1
-    if (text.trim() !== '') yield { ...parseLine(line, text), line, end }
+    if (text.trim() !== '') yield { ...parseLine(line, text), end }
   }
 }
 
-function parseLine(line: number, text: string): { fields: Record<string, unknown> } | Sourced {
+function parseLine(line: number, text: string): Omit<JsonLine, 'end'> {
   try {
     const fields = parseExactly(text)
     const isObject = typeof fields === 'object' && fields !== null && !Array.isArray(fields)
-    if (isObject) return { fields: fields as Record<string, unknown> }
+    if (isObject) return { line, records: [], fields: fields as Record<string, unknown> }
   } catch (error) {
-    if (error instanceof RepeatedMember) return faultAt(line, '', error.message)
+    if (error instanceof LossyJson) return faultAt(line, '', error.message)
   }
   return faultAt(line, '', `the line is not a JSON object, ${recordShape} (for CSV: --format csv)`)
 }
@@ -49,7 +46,7 @@ export async function* ndjsonRecords(
   const reader = new RowReader(options, listener.notes, false)
   const known = new Map<string, Columns>()
   for await (const read of jsonLines(texts)) {
-    if (!('fields' in read)) {
+    if (!read.fields) {
       yield read
       continue
     }

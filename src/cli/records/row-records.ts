@@ -66,6 +66,7 @@ export class RowReader {
     }
     const table = cellOf(columns.series)
     for (const { key, value } of readings) {
+      if (value instanceof Error) return faultAt(line, 'value', value.message)
       if (table !== (this.#tables.get(key) ?? table)) {
         return faultAt(line, '', `${key} comes from more than one table: filter the query to one of them`)
       }

@@ -1,4 +1,4 @@
-import { isInexact, parseExactly } from '../../core/json/exact-json.ts'
+import { isInexact, LossyJson, parseExactly } from '../../core/json/exact-json.ts'
 import { counted } from '../output.ts'
 
 /** The character before the decimals. */
@@ -13,11 +13,15 @@ const plain = /^-?(0|[1-9]\d*)([.,]\d+([eE][+-]?\d+)?|[eE][+-]\d+)?$/
 export const nearlyNumber =
   /^(?:[^\d.,]{0,6}[^\p{L}\d_.,-])?[+\-−]?\s*(\d+([.,]\d*)?|[.,]\d+|\d{1,3}([,. '’\u00a0\u202f]\d{3})+([.,]\d*)?|0x[\da-f]+|nan|inf(inity)?)(e[+-]?\d+)?\s*(?:[^\d\s:/.,_-][^\d]{0,11}\d?)?$/iu
 
-/** The number that a text is, as JSON spells it or with a decimal comma; undefined for a code such as `1E5`, and if it is inexact. */
+/** How JSON spells a number with this decimal sign; undefined for every other text, also for a code such as `1E5`. */
+function jsonNumber(text: string, decimal: Decimal): string | undefined {
+  return plain.test(text) && !text.includes(decimal === '.' ? ',' : '.') ? text.replace(',', '.') : undefined
+}
+
+/** The number that a text is, as JSON spells it or with a decimal comma; undefined if no 64-bit float holds it. */
 export function plainNumber(text: string, decimal: Decimal = '.'): number | undefined {
-  const json = text.replace(',', '.')
-  const isPlain = plain.test(text) && !text.includes(decimal === '.' ? ',' : '.')
-  return isPlain && !isInexact(json) ? Number(json) : undefined
+  const json = jsonNumber(text, decimal) ?? ''
+  return json !== '' && !isInexact(json) && Number.isFinite(Number(json)) ? Number(json) : undefined
 }
 
 /** Numbers, objects and arrays as JSON spells them, true and false as spreadsheets do, too; every other text is a string. */
@@ -25,11 +29,11 @@ export function jsonOrText(text: string, decimal: Decimal): unknown {
   const number = plainNumber(text, decimal)
   if (number !== undefined) return number
   if (/^(?:true|false)$/i.test(text)) return text.toLowerCase() === 'true'
-  if (!/^[[{]/.test(text)) return text
+  const json = /^[[{]/.test(text) ? text : jsonNumber(text, decimal)
   try {
-    return parseExactly(text)
-  } catch {
-    return text
+    return json === undefined ? text : parseExactly(json)
+  } catch (error) {
+    return error instanceof LossyJson ? error : text
   }
 }
 

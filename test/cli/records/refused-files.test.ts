@@ -314,37 +314,48 @@ describe('--now', () => {
   })
 })
 
-describe('a number that no 64-bit float holds', () => {
+describe('a number too large for a 64-bit float', () => {
   const time = '2026-11-20T09:30:00Z'
-  const long = '9'.repeat(400)
 
   it.each([
-    ['a cell', `time,n\n${time},1e+400\n`, '1e+400'],
-    ['a negative one', `time,n\n${time},-1e+309\n`, '-1e+309'],
-    ['many digits', `time,n\n${time},${long}\n`, long],
-    ['an object', `time,n\n${time},"{""x"":1e400}"\n`, { x: '1e400' }],
-    ['a list', `time,n\n${time},"[1,[1e400]]"\n`, [1, ['1e400']]],
-    ['a row of a key', `time,key,value\n${time},n,1e+400\n`, '1e+400'],
-  ])('is a text in CSV, with a note: %s', async (_, text, value) => {
-    const { records, notes } = await readCsv(text)
-    expect(records.map(record => record.value)).toEqual([value])
-    expect(notes).toEqual([expect.stringMatching(/^n: 1 value stored as text/)])
-  })
-
-  it('is a text with a decimal comma', async () => {
-    const { records } = await readCsv(`time;n\n${time};1,5e400\n`, { decimal: ',' })
-    expect(records[0]?.value).toBe('1,5e400')
-  })
-
-  it.each([
-    ['CSV', async () => await readCsv(`time,lat,lon,n\n${time},1e+400,23,1\n`)],
-    [
-      'JSON',
-      async () => await readNdjson(`{"key":"n","datetime":"${time}","value":1,"lat":1,"long":1e400}\n`),
-    ],
-  ])('is refused as a position in %s', async (_, read) => {
-    const { records, faults } = await read()
+    ['a cell', `time,n\n${time},1e+400\n`, 'value'],
+    ['a negative one', `time,n\n${time},-1e+309\n`, 'value'],
+    ['many digits', `time,n\n${time},${'9'.repeat(400)}\n`, 'value'],
+    ['a cell beside a position', `time,lat,lon,n\n${time},60,23,1e+400\n`, 'value'],
+    ['an object', `time,n\n${time},"{""x"":1e400}"\n`, 'value'],
+    ['a list', `time,n\n${time},"[1,[1e400]]"\n`, 'value'],
+    ['a row of a key', `time,key,value\n${time},n,1e+400\n`, 'value'],
+  ])('is refused in CSV: %s', async (_, text, field) => {
+    const { records, faults } = await readCsv(text)
     expect(records).toEqual([])
-    expect(faults).toEqual([expect.stringMatching(/geo: "1e\+?400" is no latitude or longitude/)])
+    expect(faults).toEqual([expect.stringMatching(new RegExp(`^2 ${field}: .*number_out_of_range`))])
+  })
+
+  it('is refused with a decimal comma', async () => {
+    const { faults } = await readCsv(`time;n\n${time};1,5e400\n`, { decimal: ',' })
+    expect(faults).toEqual([expect.stringMatching(/^2 value: .*number_out_of_range/)])
+  })
+
+  it.each([
+    ['a value', '"value":1e400'],
+    ['a value with a position', '"value":1e400,"geo":{"lat":1,"long":2}'],
+    ['a member', '"value":{"a":[{"b":-1e999}]}'],
+    ['a position', '"value":1,"geo":{"lat":1e400,"long":2}'],
+    ['a latitude', '"value":1,"lat":1,"long":1e400'],
+  ])('is refused in lines of JSON: %s', async (_, fields) => {
+    const { records, faults } = await readNdjson(`{"key":"n","datetime":"${time}",${fields}}\n`)
+    expect(records).toEqual([])
+    expect(faults).toEqual([expect.stringMatching(/^1 .*number_out_of_range/)])
+  })
+
+  it('is no latitude in CSV', async () => {
+    const { records, faults } = await readCsv(`time,lat,lon,n\n${time},1e+400,23,1\n`)
+    expect(records).toEqual([])
+    expect(faults).toEqual([expect.stringMatching(/geo: "1e\+400" is no latitude or longitude/)])
+  })
+
+  it('and a repeated member in a cell are refused alike', async () => {
+    const { faults } = await readCsv(`time,n\n${time},"{""x"":1,""x"":2}"\n`)
+    expect(faults).toEqual([expect.stringMatching(/^2 value: the member "x" stands twice/)])
   })
 })

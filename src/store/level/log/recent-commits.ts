@@ -1,14 +1,14 @@
 import { partitionPoint } from '../../../core/algorithms/partition-point.ts'
 import type { LogQuery } from '../../contract.ts'
 
-interface LoggedCommit {
+export interface LoggedCommit {
   readonly thingId: string
   readonly writeNumber: number
   /** Length of the entry. */
   readonly bytes: number
 }
 
-interface RecentQuery extends Omit<LogQuery, 'isOf'> {
+export interface RecentQuery extends Omit<LogQuery, 'isOf'> {
   readonly isOf: (thingId: string) => boolean
   /** Most bytes of the selected entries together, though at least one is selected. */
   readonly bytes: number
