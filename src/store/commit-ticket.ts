@@ -23,10 +23,7 @@ export function promised<Result>(
   })
 }
 
-/**
- * A ticket that resolves after a further step. It reports a failure at once, without promises in between: the calls that are
- * handed in before the caller learns of the failure must be given up before they are committed.
- */
+/** A ticket that resolves after `step`. It rejects at once, so that later calls of the lock are given up before they are committed. */
 export function behind<Result>(
   ticket: CommitTicket<Result>,
   step: (result: Result) => Promise<Result>,

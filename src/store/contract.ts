@@ -17,11 +17,10 @@ import type { ReceiptClock } from '../core/time/clock.ts'
 /**
  * The contract of a store.
  *
- * **Order.** The records of a resource are ordered by datetime, then by write number, then by place in the write. Write
- * numbers grow in commit order. The appends of one caller commit in the order of the calls. If a commit fails, the calls
- * that wait behind it are rejected too. Listeners of `onCommit` are called in commit order, each before its append
- * resolves. Calls of `append`, `put` and `transact` take effect on documents in the order of the calls: a `transact` sees
- * every earlier put.
+ * **Order.** The records of a resource are ordered by datetime, then by write number, then by place in the write. Write numbers
+ * grow in commit order. The appends of one caller commit in the order of the calls. If a commit fails, the calls that wait
+ * behind it are rejected too. Listeners of `onCommit` are called in commit order, each before its append resolves. Calls of
+ * `append`, `put` and `transact` take effect on documents in the order of the calls: a `transact` sees every earlier put.
  *
  * **Atomicity.** An append is kept as a whole or not at all, with its write id, its states, its documents and its entry
  * in the commit log. A `put` or `transact` is kept with all its documents or not at all. This holds whatever happens to the
@@ -165,10 +164,7 @@ export interface StoreDriver extends Omit<StoreParts, 'records' | 'documents'> {
   /** Both present in a store that is `shared`. */
   readonly nodes?: Nodes
   readonly locks?: DriverLocks
-  /**
-   * @throws Error with a message for the operator: the store has a newer format, is open in another process, or cannot be
-   * read
-   */
+  /** @throws Error with a message for the operator: the store has a newer format, is open in another process, or cannot be read */
   open(): Promise<void>
   close(): Promise<void>
   isReady(): boolean
@@ -183,9 +179,7 @@ export interface StoreDriver extends Omit<StoreParts, 'records' | 'documents'> {
  */
 export interface DriverRecords extends Omit<RecordStore, 'append' | 'submit' | 'aggregate'> {
   append(write: Append, ticket: CommitTicket<Receipt>): undefined
-  /**
-   * @param closing aborted when the store closes: a driver that reads for long should then reject with the reason of the signal
-   */
+  /** @param closing aborted when the store closes: a driver that reads for long then rejects with the reason of the signal */
   aggregate(
     thingId: string,
     key: string,

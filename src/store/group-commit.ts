@@ -8,11 +8,7 @@ export interface Committer<Item, Result> {
    * @returns one result per item, in order; an Error rejects that item alone
    */
   commit(items: readonly Item[], begun: () => void): Promise<readonly (Result | Error)[]>
-  /**
-   * Prepares an item of the next group while a group is being committed; called with the items in order. Never throws.
-   *
-   * @returns false if this item and those behind it must wait for their own commit
-   */
+  /** Prepares an item of the next group, in order; never throws. @returns false if this and later items must wait for their commit */
   prepare?(item: Item): boolean
   /** Whether an item may be committed before one that was handed in earlier. Default: no. */
   mayPass?(item: Item, before: Item): boolean

@@ -25,11 +25,7 @@ export interface OpenStoreOptions {
 /** Milliseconds (contract §4). */
 export const defaultStoreTimeout = 5_000
 
-/**
- * Opens a driver and adds what every driver would otherwise repeat: life cycle, time limit, and copies of a write in flight.
- *
- * @throws the errors of the driver's `open`
- */
+/** Opens a driver, and adds life cycle, time limit, and copies of a write in flight. @throws the errors of its `open` */
 export async function openStore(driver: StoreDriver, options: OpenStoreOptions = {}): Promise<Store> {
   await driver.open()
   const life = new LifeCycle()
@@ -278,10 +274,7 @@ export class SoleLocks implements Locks {
   readonly onLost = this.#listeners.listen
   #taken = 0
 
-  /**
-   * @param node unique name of this process
-   * @param committed resolves when every earlier call is committed
-   */
+  /** @param node unique name of this process @param committed resolves when every earlier call is committed */
   constructor(node: string, committed: () => Promise<unknown>) {
     this.node = node
     this.#committed = committed

@@ -2,10 +2,12 @@ import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { waitedFor } from '../../src/conformance/writes.ts'
 import { promised } from '../../src/store/commit-ticket.ts'
-import { GroupCommit, type PendingCommit } from '../../src/store/group-commit.ts'
+import type { CommitTicket } from '../../src/store/contract.ts'
+import { GroupCommit } from '../../src/store/group-commit.ts'
 
-interface Numbered extends PendingCommit<number> {
+interface Numbered {
   readonly number: number
+  readonly ticket: CommitTicket<number>
 }
 
 /** A group commit of numbers. */

@@ -70,10 +70,7 @@ class Waiter<Result> extends Link implements CommitTicket<Result> {
     this.#ticket.reject(new ThingwireError('store_timeout'))
   }
 
-  /**
-   * Expires the later calls of the same owner, which did not know of this failure. The owner repeats all of them in this order:
-   * if a later call were kept, its data would be committed before the older data.
-   */
+  /** Expires the later calls of the owner, who will repeat all of them: a later call that is kept would come before an older one. */
   #expireBehind(): void {
     if (this.owner === undefined) return
     const behind: Waiter<unknown>[] = []
@@ -100,10 +97,7 @@ export class TimeLimit {
   readonly #sweep: NodeJS.Timeout
   #sweptAt = performance.now()
 
-  /**
-   * @param timeout milliseconds
-   * @param life waits for every call that was begun, also for expired ones
-   */
+  /** @param timeout milliseconds @param life waits for every call that was begun, also for expired ones */
   constructor(timeout: number, life: Pick<LifeCycle, 'enter' | 'leave'>) {
     this.#timeout = timeout
     this.#life = life

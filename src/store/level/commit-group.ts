@@ -120,11 +120,7 @@ export class CommitGroup {
     for (const [index, key] of keys.entries()) this.#before.push([key, stored[index]])
   }
 
-  /**
-   * Decides on one append or put, in commit order.
-   *
-   * @returns undefined when done; for a long write, a promise before whose end nothing else may be staged
-   */
+  /** Decides on an append or put. @returns undefined when done; for a long write a promise, before which nothing may be staged */
   stage(pending: LevelPendingCommit): Promise<void> | undefined {
     const write = this.#begin(pending)
     if (!write) return undefined
@@ -223,11 +219,7 @@ export class CommitGroup {
     return { writeNumber: this.#writeNumber, nextResource, newestReceipt: this.#newestReceipt }
   }
 
-  /**
-   * Writes the group. Nothing can be staged after this call.
-   *
-   * @throws ThingwireError store_unavailable: nothing of the group is kept; store_timeout: that is not certain yet
-   */
+  /** @throws ThingwireError store_unavailable: nothing of the group is kept; store_timeout: that is not certain yet */
   async write(sync: boolean): Promise<void> {
     const { database, head, log } = this.#parts
     const { counters } = this

@@ -105,7 +105,6 @@ export function namesInThingKey(bytes: Buffer): { thingId: string; key: string }
   return { thingId: thingInKey(bytes), key: secondName(bytes) }
 }
 
-/** The second name of a key with two names. */
 export function secondName(bytes: Buffer): string {
   return bytes.toString('utf8', bytes.indexOf(0) + 1)
 }
@@ -192,7 +191,6 @@ export function keyAtPosition(resource: number, text: string): Buffer | undefine
   return position.toString('base64url') === text ? keyOfPosition(resource, position) : undefined
 }
 
-/** The position in a record key. */
 export function positionBytes(key: Buffer): Buffer {
   return key.subarray(positionStart)
 }

@@ -26,10 +26,7 @@ import { Resources } from './resources.ts'
 import { decodeState } from './states.ts'
 import { WriteIds } from './write-ids.ts'
 
-/**
- * Largest group in bytes, as `weigh` counts them. It bounds the wait for one fsync, and how long staging blocks the event
- * loop: 1.3 us for each of some 6,000 short values. Larger groups are no faster.
- */
+/** Largest group in bytes, as `weigh` counts them: its some 6,000 short values are staged in 8 ms. Larger groups are no faster. */
 const maximumGroupBytes = 256 * 1024
 
 /** The records of the embedded store, and the order of its commits. */
@@ -144,10 +141,7 @@ export function createRecords(
   }
 }
 
-/**
- * The writes of one connection, and of one thing, stay in order (contract 4.3). A write with documents passes nothing: they may
- * replace those of an earlier write.
- */
+/** Keeps the writes of a connection, and of a thing, in order (contract 4.3), and all documents, which may replace earlier ones. */
 function mayPass({ write, documents }: LevelPendingCommit, { write: before }: LevelPendingCommit): boolean {
   if (!write?.sender || documents.length > 0) return false
   return !before || (write.sender !== before.sender && write.thingId !== before.thingId)

@@ -14,7 +14,6 @@ export interface Resource {
   atNewest: number | undefined
 }
 
-/** The cached resources of a thing. */
 interface ResourcesOfThing {
   readonly byKey: Map<string, Resource>
   /** How many resources the thing has; undefined: not counted. */
@@ -35,16 +34,11 @@ export class Resources {
     this.#database = database
   }
 
-  /** The resource if it is cached. */
   cached(thingId: string, key: string): Resource | undefined {
     return this.#cache.get(thingId)?.byKey.get(key)
   }
 
-  /**
-   * Caches the resources of these writes, except those that do not exist yet.
-   *
-   * @returns the resource count of each thing to which these writes add resources, if it is known or limited
-   */
+  /** Caches the resources of these writes. @returns the resource count of each thing that gets new ones, if it is known or limited */
   async load(writes: readonly Append[]): Promise<Map<string, number>> {
     const missing = new Map<string, [thingId: string, key: string]>()
     const limited = new Set<string>()

@@ -14,10 +14,7 @@ import { createRecords } from './records.ts'
 export interface LevelStoreOptions {
   /** Directory of the database; created if it does not exist. In a data directory of `thingwire serve` it is `store`. */
   readonly location: string
-  /**
-   * `synced` (default): an ack survives the loss of power; `written`: only that of the process. `transact` waits for the disk
-   * with either.
-   */
+  /** `synced` (default): an ack survives loss of power; `written`: only loss of the process. `transact` always waits for the disk. */
   readonly durability?: 'synced' | 'written'
   /** Free bytes on the disk below which writes are refused, at least 2 MiB. Default 0. */
   readonly minFreeSpace?: number
@@ -27,10 +24,7 @@ export interface LevelStoreOptions {
   readonly onCreated?: () => void
   /** Called if `open` has given the store a newer format, after which no older version opens it. Default: nobody. */
   readonly onNewFormat?: (formats: { readonly before: string; readonly now: string }) => void
-  /**
-   * Called once if the store is lost: its directory was moved, removed or replaced. From then on nothing is acknowledged or
-   * read. Default: nobody.
-   */
+  /** Called once if the directory was moved, removed or replaced: nothing is acknowledged or read any more. Default: nobody. */
   readonly onLost?: (error: Error) => void
 }
 

@@ -26,7 +26,6 @@ import { rememberedFor, rememberedIds } from '../resend.ts'
 import type { MemoryDocuments } from './documents.ts'
 import { lengthOfPage, TimeLine } from './time-line.ts'
 
-/** An append in the queue. */
 export interface MemoryPendingCommit {
   readonly ticket: CommitTicket<Receipt>
   run(): Receipt | Error
@@ -143,11 +142,8 @@ export function createMemoryRecords(
   }
 
   function thingOf(thingId: string): Thing {
-    const thing = things.get(thingId) ?? {
-      resources: new Map(),
-      states: new Map(),
-      writeIds: new WriteIds(),
-    }
+    const known = things.get(thingId)
+    const thing = known ?? { resources: new Map(), states: new Map(), writeIds: new WriteIds() }
     things.set(thingId, thing)
     return thing
   }

@@ -6,7 +6,6 @@ import { measurement, storedForm } from '../../core/record/record.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { AggregateQuery, Aggregates, Page, PageQuery, TimeRange } from '../contract.ts'
 
-/** Position of a record in the time line of its resource. */
 interface Position {
   readonly datetime: number
   readonly writeNumber: number

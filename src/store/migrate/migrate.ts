@@ -137,8 +137,6 @@ function forOperator(error: unknown): unknown {
   if (error.reason === 'store_timeout') {
     return new Error(`the replicas of Redis do not have all data yet. ${again}`, { cause: error })
   }
-  const { cause } = error
-  return new Error(`Redis failed (${cause instanceof Error ? cause.message : error.reason}). ${again}`, {
-    cause,
-  })
+  const { cause, reason } = error
+  return new Error(`Redis failed (${cause instanceof Error ? cause.message : reason}). ${again}`, { cause })
 }

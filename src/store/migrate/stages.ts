@@ -22,7 +22,6 @@ import { comparedOneByOne } from '../resend.ts'
 import type { Source } from './source.ts'
 import { movedWriteIds } from './write-ids.ts'
 
-/** A Redis command with its arguments. */
 export type Command = readonly Argument[]
 
 export interface Move {

@@ -25,10 +25,7 @@ export class Target {
     this.position = position
   }
 
-  /**
-   * @returns undefined if all of the source was moved before
-   * @throws Error for the operator: Redis holds another store. ThingwireError store_unavailable
-   */
+  /** @returns undefined if all was moved before @throws Error for the operator: another store; ThingwireError store_unavailable */
   static async claim(database: RedisDatabase, source: Source): Promise<Target | undefined> {
     const { fingerprint, counters } = source
     const { writeNumber, newestReceipt } = counters

@@ -4,20 +4,13 @@ import type { KnownWrite } from '../level/write-ids.ts'
 import { rememberedFor } from '../resend.ts'
 import type { Source } from './source.ts'
 
-/** A write id in the form of the store in Redis. */
-interface MovedWriteId {
-  readonly thingId: string
-  readonly digest: Buffer
-  readonly ordinal: number
-  /** `<ordinal>:<receipt time>:<answer>` */
-  readonly text: string
-}
-
-/** Converts write ids, except those that are already too old to be remembered. @param entries of the order of write ids */
-export async function movedWriteIds(
-  { database, counters }: Source,
-  entries: readonly Entry[],
-): Promise<MovedWriteId[]> {
+/**
+ * Converts write ids, except those that are already too old to be remembered.
+ *
+ * @param entries of the order of write ids
+ * @returns `text` is the value in Redis: `<ordinal>:<receipt time>:<answer>`
+ */
+export async function movedWriteIds({ database, counters }: Source, entries: readonly Entry[]) {
   const names = entries.map(([name, digest]) => writeIdKey(thingInKey(name), digest))
   const found = await database.level.getMany(names)
   const oldest = counters.newestReceipt - rememberedFor

@@ -24,20 +24,17 @@ interface PendingChange {
   readonly lock?: Lock | undefined
 }
 
-/** @see Locks of core/locks.ts */
 export type LockChange =
   | { readonly kind: 'take'; readonly lock: Lock }
   | { readonly kind: 'take'; readonly lock: Lock; readonly from: string | undefined }
   | { readonly kind: 'release'; readonly lock: Lock }
 
-/** The result of a change. */
 export interface Committed extends Receipt {
   /** Owner of the taken lock before; undefined: the lock was free. */
   readonly before?: string | undefined
 }
 
 const commit = new Script('commit')
-/** Stands for no lock. */
 const noLock: Lock = { name: '', owner: '' }
 /** Milliseconds. */
 const longestRest = 5

@@ -12,19 +12,11 @@ export interface ResourceName {
   readonly key: string
 }
 
-interface LatestPiece {
-  /** Newest write number at the read. */
-  readonly newest: number
-  /** The latest records as of the write number, except those that were replaced or removed since. */
-  readonly found: readonly LatestOfThing[]
-  /** The last resource of the piece; undefined: there are no more. */
-  readonly end: ResourceName | undefined
-}
-
 /**
- * Reads a piece of the latest records as of a write number.
+ * Reads a piece of the latest records as of a write number, except those that were replaced or removed since.
  *
  * @param after `end` of the piece before
+ * @returns also the newest write number at the read, and the last resource of the piece if there are more
  * @throws ThingwireError store_unavailable
  */
 export async function readLatest(
@@ -32,7 +24,7 @@ export async function readLatest(
   asOf: number,
   query: LatestQuery,
   after: ResourceName | undefined,
-): Promise<LatestPiece> {
+) {
   const reply = await database.run(latestScript, asOf, ...selection(query, after))
   const [newest, names, thingId, key] = reply as unknown as readonly [
     number,
@@ -53,7 +45,7 @@ export async function readLatest(
     newestOfAll = Math.max(newestOfAll, newest)
     if (record) found.push({ ...name, record })
   }
-  const end = thingId && key && { thingId: String(thingId), key: String(key) }
+  const end: ResourceName | undefined = thingId && key && { thingId: String(thingId), key: String(key) }
   return { newest: newestOfAll, found, end }
 }
 

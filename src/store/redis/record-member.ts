@@ -13,9 +13,8 @@ import { digestOf } from '../resend.ts'
  * └──────────────┴───────┴──────┴──────────┴────────┴──────────────────┘
  * ```
  *
- * Write number and place are big-endian, so that members of one score are in the order in which records are read. The
- * payload, from the kind on, has the form of record-value.ts plus the digest. A state is write number (7), datetime (6) and
- * payload.
+ * Write number and place are big-endian, so that members of one score are in the order in which records are read. The payload,
+ * from the kind on, has the form of record-value.ts plus the digest. A state is write number (7), datetime (6) and payload.
  *
  * Two records of one datetime are the same measurement (contract §4, resend (a)) if their payloads have the same identity: the
  * digest if the value is an object or array, whose members may come in another order; otherwise the whole payload.

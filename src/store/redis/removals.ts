@@ -75,11 +75,7 @@ async function removePiece(
   return { count, next: next.toString('latin1'), writeNumber }
 }
 
-/**
- * Removes all data of a thing, a piece at a time, and delivers nothing. Can be called again after a crash.
- *
- * @throws ThingwireError store_unavailable
- */
+/** Removes a thing in pieces; can be called again after a crash. @throws ThingwireError store_unavailable */
 export async function removeThing(database: RedisDatabase, thingId: string): Promise<void> {
   while ((await database.run(removePieceOfThing, thingId)) === 1) {}
   const to = `${await newestWriteNumber(database)}-0`

@@ -40,10 +40,7 @@ export class Script {
     this.#sha = hash('sha1', this.#text)
   }
 
-  /**
-   * @param head key that decides which node of a cluster runs the script
-   * @throws ReplyError of Redis, or Error of the connection
-   */
+  /** @param head key that decides which node of a cluster runs it @throws ReplyError of Redis, or Error of the connection */
   async run(client: Caller, head: string, args: readonly Argument[]): Promise<Reply> {
     try {
       return (await client.callBuffer('EVALSHA', this.#sha, 1, head, ...args)) as Reply

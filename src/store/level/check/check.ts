@@ -138,10 +138,7 @@ async function checkFiles(
   return faults
 }
 
-/**
- * Makes a second database of the same files, since LevelDB writes when it opens one, and drops what it cannot read. The tables,
- * which LevelDB never changes, are hard links and take no space.
- */
+/** Makes a second database, since opening one changes it. Its tables, which LevelDB never changes, are hard links. */
 async function linkFiles(location: string, names: readonly string[], copy: string): Promise<void> {
   await mkdir(copy, { recursive: true })
   for (const name of names) {

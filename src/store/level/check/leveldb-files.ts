@@ -56,10 +56,7 @@ const [whole, first, last] = [1, 2, 4]
 
 type Piece = { readonly kind: number; readonly bytes: Buffer } | { readonly damagedAt: number }
 
-/**
- * The faults of a log, of writes or of the list of tables. A log that ends within a record has no fault: its process was
- * killed before it acknowledged that record.
- */
+/** The faults of a log. A log may end within a record, which was not acknowledged when its process was killed. */
 export function faultsOfLog(bytes: Buffer): string[] {
   const faults: string[] = []
   for (const piece of piecesOf(bytes)) {
@@ -252,15 +249,8 @@ export async function filesOfStore(
 /** Files with content. `.dbtmp` becomes `CURRENT`; `LOCK`, `LOG` and `LOG.old` hold none. */
 const formOfFile = /^(\d+\.(ldb|sst|log|dbtmp)|MANIFEST-\d+|CURRENT)$/
 
-interface FileList {
-  readonly name: string
-  readonly tables: ReadonlySet<number>
-  /** LevelDB reads the logs from this one on when it opens the database. */
-  readonly logNumber: number
-  readonly previousLogNumber: number
-}
-
-async function readList(location: string): Promise<FileList | undefined> {
+/** Reads the current MANIFEST. Its `logNumber` is the first log that LevelDB reads when it opens the database. */
+async function readList(location: string) {
   try {
     const name = (await readFile(join(location, 'CURRENT'), 'latin1')).trimEnd()
     if (!/^MANIFEST-\d+$/.test(name)) return undefined

@@ -9,9 +9,7 @@ import { type KeyRange, recordKey } from '../keys.ts'
 export interface Chunk {
   readonly resource: number
   readonly records: readonly StoredRecord[]
-  /** Of each record. */
   readonly writeNumbers: readonly number[]
-  /** Of each record, in its write. */
   readonly places: readonly number[]
 }
 

@@ -1,7 +1,4 @@
-/**
- * Columns of numbers and text, one after another. A natural number is a varint (LEB128: seven bits a byte, lowest first). An
- * integer is zigzag-encoded: 0, -1, 1, -2 are written as 0, 1, 2, 3.
- */
+/** Columns, one after another. Natural numbers are varints (LEB128); integers are zigzag-encoded: 0, -1, 1, -2 become 0, 1, 2, 3. */
 
 /** Bytes of the largest safe integer. */
 const longestNatural = 8

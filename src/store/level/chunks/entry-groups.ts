@@ -18,14 +18,6 @@ export interface Grouping {
 /** Consecutive entries that become one chunk. */
 export type EntryGroup = readonly [Entry, ...Entry[]]
 
-interface EntryGroups {
-  readonly groups: readonly EntryGroup[]
-  /** Record key in front of which nothing is left to pack once the groups are put; undefined: there is no entry. */
-  readonly next: Buffer | undefined
-  /** Whether the range was read to its end. */
-  readonly isAtEnd: boolean
-}
-
 /** Most bytes of a chunk: a late record makes the store rewrite the chunk that it splits. */
 const mostBytes = 16 * 1024
 /** Read at once, beside the newest records, which are not packed. */
@@ -34,12 +26,13 @@ const readBytes = 128 * 1024
 /** Bytes after which no more of the newest records are left unpacked. */
 const newestBytes = 64 * 1024
 
-/** Reads entries from the start of a range of record keys and groups those that should become one chunk. */
-export async function readGroups(
-  database: Database,
-  range: KeyRange,
-  grouping: Grouping,
-): Promise<EntryGroups> {
+/**
+ * Reads entries from the start of a range of record keys and groups those that should become one chunk.
+ *
+ * @returns `next`: the record key in front of which nothing is left to pack once the groups are put, undefined if there is no
+ * entry; `isAtEnd`: whether the range was read to its end
+ */
+export async function readGroups(database: Database, range: KeyRange, grouping: Grouping) {
   const { entries, isAtEnd } = await readSome(database, range, grouping.newest)
   const kept = entries.slice(0, newestFrom(entries, grouping.newest))
   const groups: EntryGroup[] = []

@@ -5,7 +5,7 @@ import { dropRollups } from '../rollups/day-rollup.ts'
 import type { NamedRecord } from './chunk.ts'
 import { newestName } from './record-chunk.ts'
 import { takeOut } from './remove-records.ts'
-import { duplicateKeyAt } from './resend-check.ts'
+import { duplicateKeyOf } from './resend-check.ts'
 import type { StagedRecordsParts } from './staged-records.ts'
 
 /** Size of a piece: a commit waits for it for a few milliseconds. */
@@ -80,7 +80,7 @@ export class OldRecords {
     const [first, last] = [records[0]?.record.datetime, records.at(-1)?.record.datetime ?? 0]
     const index = duplicateKeys(resource, first, last + 1)
     if (!(await lastEntry(this.#parts.database, index))) return []
-    return records.map(({ record }) => duplicateKeyAt(resource, record.datetime, record))
+    return records.map(({ record }) => duplicateKeyOf(resource, record))
   }
 
   /** Runs beside commits and removals: it may take a second, and changes no content. */

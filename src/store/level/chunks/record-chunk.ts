@@ -51,10 +51,7 @@ export function chunkValue(chunk: Chunk): Buffer | string {
   return isOfOneWrite && records.length <= mostRecords ? textValue(chunk) : packedValue(chunk)
 }
 
-/**
- * @param choose applies to chunks of several records; a single record is always in the range whose entries were read
- * @throws Error if a packed chunk is damaged
- */
+/** @param choose among several records; a single one is in the range that was read @throws Error if a packed chunk is damaged */
 export function decodeChunk(key: string, entry: Entry, choose = all): Chunk {
   const [name, bytes] = entry
   if (bytes[0] === textForm) return chosen(decodeText(key, entry), choose)

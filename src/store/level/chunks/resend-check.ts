@@ -190,13 +190,7 @@ class PartedChunks {
   }
 }
 
-/** The duplicate key of a record that `count` records of its datetime precede; undefined: it gets none. */
-export function duplicateKeyOf(record: AcceptedRecord, resource: number, count: number): Buffer | undefined {
-  if (count < comparedOneByOne) return undefined
-  return duplicateKeyAt(resource, record.datetime, record)
-}
-
 /** The duplicate key of a record, whether or not the store has it. */
-export function duplicateKeyAt(resource: number, datetime: number, record: StoredRecord): Buffer {
-  return duplicateKey(resource, datetime, digestOf(measurement(record)))
+export function duplicateKeyOf(resource: number, record: StoredRecord): Buffer {
+  return duplicateKey(resource, record.datetime, digestOf(measurement(record)))
 }

@@ -2,6 +2,7 @@ import { isMagicKey } from '../../../core/record/key.ts'
 import type { AcceptedRecord } from '../../../core/record/record.ts'
 import type { Append, Commit } from '../../contract.ts'
 import { recordValue } from '../../record-value.ts'
+import { comparedOneByOne } from '../../resend.ts'
 import type { Unpacked } from '../compaction/unpacked.ts'
 import { putWatermark } from '../compaction/watermark.ts'
 import { type Batch, type Database, putBytes } from '../database/database.ts'
@@ -33,12 +34,8 @@ export interface StagedRecordsParts {
   readonly unpacked: Unpacked
 }
 
-/**
- * Puts the records of a group into its batch, and knows their resources as they will be after the commit: which
- * records are new, which form a chunk, and which split one.
- */
+/** Puts the records of a group into its batch, and knows their resources as they will be after the commit. */
 export class StagedRecords {
-  /** Number of the next new resource. */
   nextResource: number
   readonly #parts: StagedRecordsParts
   readonly #batch: Batch
@@ -85,10 +82,7 @@ export class StagedRecords {
     return added.size > 0 && count + added.size > maximumResources
   }
 
-  /**
-   * @param records all records of the write, or the next of them
-   * @returns the new records
-   */
+  /** @param records all records of the write, or the next of them @returns the new records */
   stage(write: Append, records: readonly AcceptedRecord[], writeNumber: number): readonly AcceptedRecord[] {
     let repeated: Set<AcceptedRecord> | undefined
     const isOnly = write.records.length === 1
@@ -169,8 +163,8 @@ export class StagedRecords {
     if (record.datetime < resource.newest) this.#stageLate(resource, record, writeNumber)
     else if (isOnly) this.#putAlone(resource, record, writeNumber)
     else this.#draft(resource, record, writeNumber)
-    const duplicate = duplicateKeyOf(record, resource.number, count)
-    if (duplicate) this.put(duplicate, counterBytes(writeNumber))
+    if (count >= comparedOneByOne)
+      this.put(duplicateKeyOf(resource.number, record), counterBytes(writeNumber))
     resource.add(record, count)
     return true
   }

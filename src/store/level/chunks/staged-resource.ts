@@ -19,7 +19,6 @@ export class StagedResource implements Resource {
   #points: Map<number, Point> | undefined
   readonly #staged: AcceptedRecord[] = []
 
-  /** How many records the group adds. */
   added = 0
   /** Datetimes of the late records among them. */
   late: Span | undefined

@@ -7,18 +7,11 @@ import { behind, type KeyRange, recordKeys, resourceInRecordKey } from '../keys.
 import { type Chunk, type NamedRecord, named, within } from './chunk.ts'
 import { decodeChunk, isChunk, namedRecords, newestIn, newestName } from './record-chunk.ts'
 
-/**
- * Reads the records of a resource in order, each with the key that it would have as an entry of its own. A caller need not
- * know that several records may be one entry of the database, a chunk.
- */
+/** Reads records in order, each with its key (`NamedRecord`), so that callers need not know about chunks. */
 
 export type { NamedRecord }
 
-/**
- * The records of a range of record keys, some at a time, as of the first read.
- *
- * @param options for reading entries; the first entry that is read may have no record in the range
- */
+/** The records of a range of record keys, some at a time, as of the first read. @param options for reading entries */
 export async function* recordsIn(
   database: Readable,
   key: string,

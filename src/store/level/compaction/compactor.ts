@@ -4,7 +4,6 @@ import { type Entry, firstEntries } from '../database/scan.ts'
 import { behind, type KeyRange, keysOf, prefix } from '../keys.ts'
 import { type PackedSizes, ResourceCompactor, type ResourceCompactorParts } from './resource-compactor.ts'
 
-/** Sizes and times of the compaction. */
 export interface Compaction extends PackedSizes {
   /** Number of new records that make a resource due. */
   readonly growth: number

@@ -45,10 +45,7 @@ interface Removed {
 
 /** Entries in front of a change that may be joined with the entries behind it. */
 const neighbours = 3
-/**
- * Number of removed entries after which the space that they free, and the reads that would skip them, are worth the rewriting of
- * their tables: while there is more to pack, and when there is not.
- */
+/** Removed entries of a resource after which its tables are compacted: while there is more to pack, and when there is not. */
 const compactedAtOnce = { amidWork: 100_000, behindIt: 16_384 }
 /** Most resources for which removed entries are counted. */
 const mostUncompacted = 10_000
@@ -188,11 +185,16 @@ export class ResourceCompactor {
     const batch = database.batch()
     try {
       for (const rollup of rollups) batch.put(...rollup)
-      for (const _ of this.#timed(putGroups(batch, groups))) await nextTurn()
+      let begin = performance.now()
+      for (const _ of putGroups(batch, groups)) {
+        this.#worked += performance.now() - begin
+        await nextTurn()
+        begin = performance.now()
+      }
       return await between(async () => {
         // On a full disk this write would use up the reserve.
         if ((await this.#turns.isOver()) || unpacked.isChanged) return false
-        const begin = performance.now()
+        begin = performance.now()
         if (reached && unpacked.pack(resource, reached)) putWatermark(batch, reached)
         if (batch.length > 0) await database.write(batch, { sync: false })
         this.#worked += performance.now() - begin
@@ -200,15 +202,6 @@ export class ResourceCompactor {
       })
     } finally {
       await batch.close()
-    }
-  }
-
-  *#timed(work: Iterable<void>): Generator<void> {
-    let begin = performance.now()
-    for (const _ of work) {
-      this.#worked += performance.now() - begin
-      yield
-      begin = performance.now()
     }
   }
 

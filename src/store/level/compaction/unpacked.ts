@@ -29,7 +29,8 @@ export class Unpacked {
   readonly #changes = new Map<number, Changes>()
   #isForgetful = false
   #watched: number | undefined
-  #isChanged = false
+  /** Whether the watched resource was changed otherwise than by an append behind all its records. */
+  isChanged = false
 
   /** @param growth number of new records that make a resource due */
   constructor(growth: number) {
@@ -49,7 +50,7 @@ export class Unpacked {
 
   /** Called when a resource was changed otherwise. @param watermark the old watermark, if the change has lowered it */
   changed(resource: number, span: Span, watermark?: Buffer): void {
-    if (this.#watched === resource) this.#isChanged = true
+    if (this.#watched === resource) this.isChanged = true
     const known = this.#changes.get(resource)
     const changes = known ?? (watermark && { watermark, spans: [] })
     if (!changes || span.from > positionInRecordKey(changes.watermark).datetime) return
@@ -67,7 +68,7 @@ export class Unpacked {
 
   /** Called when a resource was removed. */
   forget(resource: number): void {
-    if (this.#watched === resource) this.#isChanged = true
+    if (this.#watched === resource) this.isChanged = true
     for (const each of [this.#grown, this.#due, this.#changes]) each.delete(resource)
   }
 
@@ -96,14 +97,10 @@ export class Unpacked {
     return isForgetful
   }
 
-  /** From now on `isChanged` is set by any change of the resource other than an append behind all its records. */
+  /** Resets `isChanged`. */
   watch(resource: number): void {
     this.#watched = resource
-    this.#isChanged = false
-  }
-
-  get isChanged(): boolean {
-    return this.#isChanged
+    this.isChanged = false
   }
 
   /** The watermark before the changes in front of it; undefined if there are none. */

@@ -117,7 +117,6 @@ function lengths(key: number, value: number): Buffer {
   return bytes
 }
 
-/** Reads exact lengths from a stream of pieces. */
 class ByteReader {
   readonly #pieces: AsyncIterator<Uint8Array>
   #buffered = Buffer.alloc(0)

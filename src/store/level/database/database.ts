@@ -93,10 +93,7 @@ export class Database {
     this.#watch = new DirectoryWatch(location, why => this.#lose(why))
   }
 
-  /**
-   * @returns whether the database was created, and its older format, if it had one
-   * @throws Error for the operator: another format, held by another process, unreadable, missing
-   */
+  /** @returns whether it was created, and its older format @throws Error for the operator: other format, in use, unreadable, missing */
   async open(): Promise<{ isCreated: boolean; formatBefore: string | undefined }> {
     const createIfMissing = this.#parts.create === true && (await mayHoldNewStore(this.#location))
     const why = createIfMissing ? await misplaced(this.#location) : undefined
@@ -202,11 +199,7 @@ export class Database {
     if (this.#lost) throw storeFailed('store_timeout', this.#lost)
   }
 
-  /**
-   * Runs a task that uses the database.
-   *
-   * @throws ThingwireError store_unavailable if LevelDB fails, or a recovery closes it during the task
-   */
+  /** Runs a task. @throws ThingwireError store_unavailable if LevelDB fails, or a recovery closes it during the task */
   async use<T>(task: () => Promise<T>): Promise<T> {
     try {
       return await task()

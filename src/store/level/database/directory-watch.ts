@@ -3,10 +3,7 @@ import { join } from 'node:path'
 
 /** Milliseconds. */
 const interval = 1_000
-/**
- * How long a check of the directory is valid, milliseconds: a write is acknowledged only with a valid check. After a pause of the
- * process, writes may complete before the timer of the next check.
- */
+/** Milliseconds for which a check is valid: after a pause of the process, a write may complete before the timer of the next check. */
 const validity = 3_000
 /** Errors that say nothing about the directory: the system was short of resources. */
 const transient: ReadonlySet<string | undefined> = new Set(['EAGAIN', 'EINTR', 'EMFILE', 'ENFILE', 'ENOMEM'])
@@ -19,10 +16,7 @@ interface Known {
   log: string
 }
 
-/**
- * Watches whether the path of a database still leads to the files that LevelDB has open. LevelDB goes on writing into files that
- * were removed, unmounted or moved away, without an error.
- */
+/** Watches whether its path still leads to the files of LevelDB, which writes into removed or moved files without an error. */
 export class DirectoryWatch {
   readonly #location: string
   readonly #onGone: (why: string) => void

@@ -19,10 +19,7 @@ interface Free {
   readonly ofAll: number
 }
 
-/**
- * Watches the free disk, so that writes stop before it is full, while reads and removals go on (contract §9). A reserve holds
- * space back for the case that another program fills the disk.
- */
+/** Watches the free disk, so that writes stop before it is full (contract §9), and keeps a reserve in case another program fills it. */
 export class DiskSpace {
   readonly #location: string
   readonly #minimum: number

@@ -3,7 +3,6 @@ import type { Batch, Database } from './database.ts'
 
 /** The counters of the store as of its newest commit. */
 export interface Counters {
-  /** Number of the newest write. */
   readonly writeNumber: number
   /** Newest receipt time, milliseconds. */
   readonly newestReceipt: number

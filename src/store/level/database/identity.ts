@@ -20,10 +20,7 @@ export function newIdentity(): Buffer {
   return randomBytes(identityLength)
 }
 
-/**
- * Whether a database may be created in a directory, which must hold none, nor remains of one: LevelDB would remove the tables
- * of a database that has lost its `CURRENT`.
- */
+/** Whether a directory has no database, nor remains of one: LevelDB would remove the tables of a database without `CURRENT`. */
 export async function mayHoldNewStore(location: string): Promise<boolean> {
   const names = await readdir(location).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []
@@ -54,11 +51,7 @@ export async function misplaced(location: string): Promise<string | undefined> {
     : `${above} is itself a store, of a program that embeds Thingwire: stop that program and move the files of the store into ${location}, or give another directory`
 }
 
-/**
- * The identity of the store in a database. An empty database gets one.
- *
- * @throws Error with one line for the operator: another format, not a store of Thingwire
- */
+/** The identity of a store; an empty database gets one. @throws Error with one line for the operator: no store, or another format */
 export async function identityOf(level: Level): Promise<Buffer> {
   const [format, identity] = await level.getMany([formatKey, identityKey])
   if (!format && !identity && (await lastEntry({ level }, everyKey)) === undefined)

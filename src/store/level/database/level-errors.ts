@@ -5,7 +5,6 @@ export function isOutOfSpace(error: unknown): boolean {
   return error instanceof Error && /no space left|quota exceeded|file too large/i.test(error.message)
 }
 
-/** Whether an error has a code that begins with `start`. */
 export function hasCode(error: unknown, start: string): boolean {
   return error instanceof Error && 'code' in error && String(error.code).startsWith(start)
 }

@@ -7,7 +7,6 @@ import {
   wholeNumber,
 } from '../../../core/options/option-kinds.ts'
 
-/** Rules of the options of the embedded store. */
 export const levelStoreRules = {
   location: text('the path of a directory'),
   durability: oneOf(['synced', 'written']),

@@ -105,10 +105,7 @@ export class LevelCommitLog {
     await this.#database.write(batch, { sync: false })
   }
 
-  /**
-   * Removes a thing's entries from the write number `from` on (inclusive). This reads the log from the thing's first entry on,
-   * and nothing if there is none: other things may have hundreds of thousands of entries.
-   */
+  /** Removes a thing's entries from the write number `from` on (inclusive). Reads the log only from the thing's first entry on. */
   async removeThing(thingId: string, from: number): Promise<void> {
     this.#learnt ??= this.#learn()
     await this.#learnt

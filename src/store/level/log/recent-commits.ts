@@ -4,7 +4,6 @@ import type { LogQuery } from '../../contract.ts'
 export interface LoggedCommit {
   readonly thingId: string
   readonly writeNumber: number
-  /** Length of the entry. */
   readonly bytes: number
 }
 

@@ -46,7 +46,6 @@ export async function* rollupsOf(
   }
 }
 
-/** The rollup of a day's records. */
 export async function rollupOf(database: Readable, resource: number, day: number): Promise<Buffer> {
   return encodeDay(day, await quartersOf(database, resource, day))
 }

@@ -12,10 +12,7 @@ const connectTimeout = 2_000
 /** Milliseconds after which a cluster must serve, at the start. */
 const clusterDeadline = 15_000
 
-/**
- * Commands in flight are rejected when a connection ends, since they may have run. No command is sent twice or queued: the
- * caller decides whether to try again.
- */
+/** A command in flight when a connection ends is rejected, since it may have run, and never sent again: the caller decides. */
 const rules = {
   lazyConnect: true,
   connectTimeout,
@@ -201,4 +198,3 @@ function endWhenSilent(redis: Redis): void {
     stream.once('close', () => clearInterval(timer))
   })
 }
-

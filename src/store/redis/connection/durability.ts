@@ -1,4 +1,3 @@
-import type { Redis } from 'ioredis'
 import type { Client } from '../script.ts'
 import { mastersOf } from './connection.ts'
 import { shownAddress } from './redis-url.ts'
@@ -13,30 +12,28 @@ export interface DurabilityOptions {
   readonly replicasFsync?: boolean
 }
 
-/** Lines for the operator at the start. */
-interface DurabilityReport {
-  /** How durable an acknowledged write is. */
-  readonly statements: readonly string[]
-  /** Settings that reduce durability, and those that could not be checked. */
-  readonly warnings: readonly string[]
-}
-
 /**
  * Checks whether the servers keep acknowledged writes: in a cluster, every master.
  *
+ * @returns lines for the operator: how durable an acknowledged write is, and settings that reduce this or could not be checked
  * @throws Error for the operator: older than Redis 7.0; a replica; no append-only file, or keys may be evicted (unless
  * `allowUnsafe`); `replicasFsync` before Redis 7.2
  */
-export async function checkDurability(client: Client, options: DurabilityOptions): Promise<DurabilityReport> {
+export async function checkDurability(client: Client, options: DurabilityOptions) {
   const statements = new Set<string>()
   const warnings = new Set<string>()
   for (const master of mastersOf(client)) {
     const settings = await serverSettings(master)
+    const name = `Redis at ${shownAddress(master.options)}`
     const say: Say = {
       state: text => void statements.add(text),
-      warn: text => void warnings.add(`${nameOf(master)}: ${text}`),
+      warn: text => void warnings.add(`${name}: ${text}`),
       refuse: text => {
-        throw new Error(`${nameOf(master)}: ${text}`)
+        throw new Error(`${name}: ${text}`)
+      },
+      unsafe: text => {
+        if (options.allowUnsafe) say.warn(`UNSAFE, but allowed by redisAllowUnsafe: ${text}`)
+        else say.refuse(text)
       },
     }
     for (const check of checks) check(settings, options, say)
@@ -48,6 +45,8 @@ interface Say {
   state(text: string): void
   warn(text: string): void
   refuse(text: string): never
+  /** Refuses unless `allowUnsafe`. */
+  unsafe(text: string): void
 }
 
 type Check = (settings: ServerSettings, options: DurabilityOptions, say: Say) => void
@@ -65,15 +64,10 @@ const checkRole: Check = ({ isReplica }, _options, { refuse }) => {
   if (isReplica) refuse('it is a replica and takes no writes: use the URL of its master')
 }
 
-const checkAppendOnly: Check = ({ appendonly }, options, say) => {
-  if (appendonly === undefined) say.warn('appendonly could not be checked: it must be yes')
-  else if (appendonly !== 'yes') {
-    unsafe(
-      'appendonly is no: Redis loses acknowledged writes when it stops. Set appendonly yes',
-      options,
-      say,
-    )
-  }
+const checkAppendOnly: Check = ({ appendonly }, _options, { warn, unsafe }) => {
+  if (appendonly === undefined) warn('appendonly could not be checked: it must be yes')
+  else if (appendonly !== 'yes')
+    unsafe('appendonly is no: Redis loses acknowledged writes when it stops. Set appendonly yes')
 }
 
 const checkFsync: Check = ({ appendonly, appendfsync, isFsyncOffInRewrite }, options, say) => {
@@ -97,16 +91,13 @@ const checkFsync: Check = ({ appendonly, appendfsync, isFsyncOffInRewrite }, opt
   }
 }
 
-const checkEviction: Check = ({ policy, maxmemory }, options, say) => {
-  if (policy === undefined) say.warn('maxmemory-policy could not be checked: it must be noeviction')
+const checkEviction: Check = ({ policy, maxmemory }, _options, { warn, unsafe }) => {
+  if (policy === undefined) warn('maxmemory-policy could not be checked: it must be noeviction')
   else if (policy !== 'noeviction') {
-    unsafe(
-      `maxmemory-policy is ${policy}: Redis may evict acknowledged writes. Set maxmemory-policy noeviction`,
-      options,
-      say,
-    )
+    const advice = 'Set maxmemory-policy noeviction'
+    unsafe(`maxmemory-policy is ${policy}: Redis may evict acknowledged writes. ${advice}`)
   }
-  if (maxmemory === '0') say.warn('maxmemory is 0: Redis takes memory until the system kills it. Set a limit')
+  if (maxmemory === '0') warn('maxmemory is 0: Redis takes memory until the system kills it. Set a limit')
 }
 
 const checkReplicas: Check = ({ replicas: there }, { replicas: wanted = 0 }, { warn }) => {
@@ -115,11 +106,6 @@ const checkReplicas: Check = ({ replicas: there }, { replicas: wanted = 0 }, { w
 }
 
 const checks = [checkVersion, checkRole, checkAppendOnly, checkFsync, checkEviction, checkReplicas]
-
-function unsafe(text: string, { allowUnsafe }: DurabilityOptions, { warn, refuse }: Say): void {
-  if (allowUnsafe) warn(`UNSAFE, but allowed by redisAllowUnsafe: ${text}`)
-  else refuse(text)
-}
 
 function ofReplicas({ replicas = 0, replicasFsync }: DurabilityOptions): string {
   if (replicas === 0) return ''
@@ -130,8 +116,4 @@ function ofReplicas({ replicas = 0, replicasFsync }: DurabilityOptions): string 
 function isOlder(version: string, major: number, minor: number): boolean {
   const [itsMajor = 0, itsMinor = 0] = version.split('.').map(Number)
   return itsMajor < major || (itsMajor === major && itsMinor < minor)
-}
-
-function nameOf({ options }: Redis): string {
-  return `Redis at ${shownAddress(options)}`
 }

@@ -17,7 +17,6 @@ const url = z.string().refine(text => {
   }
 })
 
-/** Rules of the options of the store in Redis. */
 export const redisStoreRules = {
   url: text(
     '`redis://[[user]:password@]host[:port][/database]`, or `rediss://` for TLS; for a cluster one or more nodes, separated by commas',

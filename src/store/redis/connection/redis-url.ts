@@ -1,6 +1,5 @@
 import type { RedisOptions } from 'ioredis'
 
-/** Address and login of a server. */
 export type ServerAddress = Pick<RedisOptions, 'host' | 'port' | 'username' | 'password' | 'db' | 'tls'>
 
 const defaultPort = 6379

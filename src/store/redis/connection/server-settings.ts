@@ -17,7 +17,6 @@ export interface ServerSettings {
   readonly maxmemory: string | undefined
   /** Bytes. */
   readonly usedMemory: string | undefined
-  /** Number of connected replicas. */
   readonly replicas: number | undefined
 }
 

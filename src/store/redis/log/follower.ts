@@ -27,15 +27,6 @@ const pause = 10
 
 type StreamReply = readonly (readonly [name: Buffer, entries: readonly LogEntry[]])[]
 
-/** Entries of the log, and the head of the store right after them. */
-interface LogPart {
-  readonly entries: readonly LogEntry[]
-  /** Newest write number. */
-  readonly newest: number
-  /** Newest write number that was ever trimmed. */
-  readonly trimmed: number
-}
-
 /**
  * Reads the commit log as it grows, whichever node writes to it, and calls this node's listeners. So live order is commit
  * order on every node, and commits that a node misses while it cannot reach Redis are delivered later. If the log does not go
@@ -70,7 +61,6 @@ export class Follower {
     this.listeners = new LogListeners(node)
   }
 
-  /** Number of the newest write that was delivered. */
   get newestDelivered(): number {
     return this.#newestDelivered
   }
@@ -80,10 +70,7 @@ export class Follower {
     return this.#newestRead
   }
 
-  /**
-   * @param entries entries that follow the present or an earlier `newestRead` without a gap; may be empty
-   * @returns the number of other nodes that wrote new ones of these entries
-   */
+  /** @param entries follow the present or an earlier `newestRead` without a gap @returns how many other nodes wrote new ones */
   take(entries: readonly (LogEntry | ShortEntries)[]): number {
     return this.#isClosed ? 0 : this.#deliver(entries)
   }
@@ -171,8 +158,8 @@ export class Follower {
     else if (newest > this.#newestDelivered) await this.#passEmpty(newest)
   }
 
-  /** @param block milliseconds to wait for an entry; absent: does not wait */
-  async #read(block?: number): Promise<LogPart> {
+  /** Reads the next entries, and the newest and the newest trimmed write number after them. @param block milliseconds to wait */
+  async #read(block?: number) {
     const blocking = block === undefined ? [] : ['BLOCK', block]
     const from = `${this.#newestDelivered}-0`
     // In one pipeline, so that a trim between the two reads shows in `trimmed`.
@@ -258,10 +245,7 @@ function results(replies: readonly [Error | null, unknown][] | null): unknown[] 
   })
 }
 
-/**
- * Latest records that were replaced or removed and that an open snapshot needs. Of each resource it has about one record per
- * snapshot, however much is written meanwhile.
- */
+/** Latest records that were replaced or removed and that an open snapshot needs: of each resource about one per snapshot. */
 export class UndoMemory {
   /** One object per snapshot, since several may have the same write number. */
   readonly #snapshots = new Set<{ readonly writeNumber: number }>()

@@ -23,10 +23,7 @@ import { LoggedCommit } from './logged-commit.ts'
  */
 export type LogEntry = readonly [id: Buffer, fields: readonly Buffer[]]
 
-/**
- * Consecutive entries that are only commits, in the reply to a commit: a line each, of id, thing id and `c`, with spaces
- * between. So a node under full load creates few objects for the commits of all nodes.
- */
+/** Consecutive entries that are only commits: a line each, of id, thing id and `c`, with spaces between. Saves many objects. */
 export type ShortEntries = Buffer
 
 export interface DecodedEntry {
@@ -44,7 +41,6 @@ export interface DecodedEntry {
 export interface Undo {
   readonly thingId: string
   readonly key: string
-  /** Write number of the commit. */
   readonly writeNumber: number
   /** State or newest record before, in the form of a state (record-member.ts); undefined: there was none. */
   readonly before: Buffer | undefined
@@ -99,10 +95,7 @@ export function decodeEntry(entry: LogEntry, reader?: string): DecodedEntry {
   return { writeNumber, node, thingId, commit, undo: undo ?? none, documents, refused, taken }
 }
 
-/**
- * @param after write number up to which entries are left out
- * @param reader as in `LoggedCommit`
- */
+/** @param after write number up to which entries are left out @param reader as in `LoggedCommit` */
 export function decodeShort(entries: ShortEntries, after: number, reader?: string): LoggedCommit[] {
   const commits: LoggedCommit[] = []
   for (let start = 0, end = 0; start < entries.length; start = end + 1) {

@@ -3,10 +3,7 @@ const drift = 0.001
 /** Milliseconds for which a time of Redis is valid: its clock may be set back, or another server may take over. */
 const longest = 10_000
 
-/**
- * An estimate of Redis' clock from the times in its replies: a lower bound, which is late by at most the travel time of the
- * fastest recent reply.
- */
+/** A lower bound of Redis' clock from the times in its replies, late by at most the travel time of the fastest recent reply. */
 export class RedisClock {
   /** Lower bound of Redis' clock minus the monotonic clock at the time `#at`, milliseconds. */
   #offset = Number.NEGATIVE_INFINITY
@@ -34,11 +31,7 @@ export class RedisClock {
     this.#heardAt = Number.NEGATIVE_INFINITY
   }
 
-  /**
-   * A lower bound of Redis' clock at a time, microseconds.
-   *
-   * @param time by the monotonic clock (`performance.now()`), now or later
-   */
+  /** A lower bound of Redis' clock, microseconds. @param time by the monotonic clock (`performance.now()`), now or later */
   earliestAt(time: number): number {
     return Math.floor((time + this.#offset - drift * (time - this.#at)) * 1_000)
   }

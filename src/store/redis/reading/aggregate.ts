@@ -14,26 +14,13 @@ const bucketsAhead = 128
 
 const datetimeLength = 6
 
-interface Piece {
-  /** Newest write number at the read. */
-  readonly newest: number
-  /** In the order of the query; a bucket may have several consecutive summaries. */
-  readonly summaries: readonly PartSummary[]
-  /** Position of the last record that was read, if there are more. */
-  readonly end: Buffer | undefined
-}
-
 /** Summary of records of one bucket. */
 interface PartSummary extends Omit<BucketSummary, 'start' | 'end'> {
   /** Datetime of one of the records, milliseconds. */
   readonly datetime: number
 }
 
-/**
- * Implements `DriverRecords.aggregate`, as of the first piece. Records that are removed meanwhile may be missing.
- *
- * @throws ThingwireError store_unavailable
- */
+/** Implements `DriverRecords.aggregate`; records that are removed meanwhile may be missing. @throws ThingwireError store_unavailable */
 export async function aggregate(
   database: RedisDatabase,
   thingId: string,
@@ -57,6 +44,7 @@ export async function aggregate(
   }
 }
 
+/** Calls aggregate.lua. A bucket may have several consecutive summaries. */
 async function readPiece(
   database: RedisDatabase,
   thingId: string,
@@ -64,7 +52,7 @@ async function readPiece(
   query: AggregateQuery,
   asOf: number | undefined,
   after: Buffer | undefined,
-): Promise<Piece | undefined> {
+) {
   const { order, from, to, limit } = query
   const wanted = Math.min(mostRollups, limit + 1)
   const begin = after?.readUIntBE(0, datetimeLength) ?? beginOf(query)

@@ -12,15 +12,6 @@ const pageScript = new Script('page', 'time-line')
 const positionLength = 15
 const datetimeLength = 6
 
-interface Piece {
-  /** Newest write number at the read. */
-  readonly newest: number
-  /** Each is the datetime (6) and the member of a record, so it begins with the position. */
-  readonly records: readonly Buffer[]
-  /** Position of the last record that was read, if there are more. */
-  readonly end: Buffer | undefined
-}
-
 /**
  * A page as of the first read, however many reads it takes: it has no part of a write.
  *
@@ -80,6 +71,7 @@ export async function readNewest(
   }
 }
 
+/** Calls page.lua. Each record is its datetime (6) and member, so it begins with its position. */
 async function readPiece(
   database: RedisDatabase,
   thingId: string,
@@ -88,7 +80,7 @@ async function readPiece(
   wanted: number,
   asOf: number | undefined,
   after: Buffer | undefined,
-): Promise<Piece | undefined> {
+) {
   const args = [thingId, key, order, from ?? '', to ?? '', wanted, asOf ?? '', ...(after ? [after] : [])]
   const reply = await database.run(pageScript, ...args)
   if (reply === null) return undefined

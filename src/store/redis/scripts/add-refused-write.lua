@@ -1,7 +1,5 @@
 #!lua
 -- Keeps a refused write of a thing, drops the oldest if there are too many, and notifies other nodes.
---
--- KEYS[1]  head of the store
 -- ARGV     node, thing id, JSON, how many to keep
 -- returns  nothing
 local node, thing, json = ARGV[1], ARGV[2], ARGV[3]

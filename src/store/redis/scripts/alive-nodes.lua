@@ -1,5 +1,4 @@
 #!lua flags=no-writes
--- KEYS[1]  head of the store
 -- ARGV     how long a node counts as alive after a heartbeat (ms)
 -- returns  the nodes that count as alive
 local now = math.floor(time_now() / 1000)

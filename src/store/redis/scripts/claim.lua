@@ -1,8 +1,6 @@
 #!lua
 -- Claims an empty store for a migration. A write number that is moved becomes `offset` + 16 times the number, so that the newest
 -- is of this moment, and all numbers that are given later are higher.
---
--- KEYS[1]  head of the store
 -- ARGV     fingerprint of the source, its newest write number, its newest receipt time (ms)
 -- returns  the fields and values of `meta`; none if the store has other data
 local meta = base .. 'meta'

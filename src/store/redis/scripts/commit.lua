@@ -1,7 +1,5 @@
 #!lua
 -- Commits a group of writes and puts of one node: all of it or, if Redis is out of memory, nothing.
---
--- KEYS[1]  head of the store
 -- ARGV     name of the node, number of the group, its deadline (microseconds), newest write number that the node has
 --          read from the log, how many write ids of a thing are remembered and for how long (ms), how many records of one
 --          datetime are compared one by one, number of items;

@@ -1,7 +1,5 @@
 #!lua flags=allow-oom
 -- Ends locks of dead nodes.
---
--- KEYS[1]  head of the store
 -- ARGV     name and owner of each lock in turn
 -- returns  nothing
 for at = 1, #ARGV, 2 do

@@ -1,7 +1,5 @@
 #!lua flags=allow-oom
 -- Ends the lead of a task, if this node has it.
---
--- KEYS[1]  head of the store
 -- ARGV     node, task
 -- returns  nothing
 local lock = 'task/' .. ARGV[2]

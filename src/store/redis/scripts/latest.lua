@@ -1,7 +1,5 @@
 #!lua flags=no-writes
 -- Reads the next latest records as of a write number: at most 256 resources, or until they reach 256 KiB.
---
--- KEYS[1]  head of the store
 -- ARGV     write number; the selection, and after which resource to begin:
 --            `resource`, thing id, key
 --            `key`, thing id after which to begin or empty, key: that resource of every thing
@@ -10,7 +8,6 @@
 -- returns  newest write number; list of thing id, key and latest record in the form of a state, three for each
 --          resource; the record is empty if there are so many newer ones that the caller has to search for it;
 --          and, if there are more resources, thing id and key of the last one
---
 -- The latest record of a magic resource is its state. States and records that are newer than the write number are left out:
 -- the log has the states and the newest records that were replaced or removed since.
 local as_of, selected = tonumber(ARGV[1]), ARGV[2]

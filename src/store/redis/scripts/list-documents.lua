@@ -1,7 +1,5 @@
 #!lua flags=no-writes
 -- Lists documents by name, as of one moment.
---
--- KEYS[1]  head of the store
 -- ARGV     first and last name in the form of ZRANGEBYLEX; most documents
 -- returns  names and JSON in turn
 local read_at_once = 1000

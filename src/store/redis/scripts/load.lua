@@ -1,7 +1,5 @@
 #!lua
 -- Runs commands of a migration and sets its position: both or, if Redis is out of memory, neither.
---
--- KEYS[1]  head of the store
 -- ARGV     position before, position after; then each command: number of words, the words
 -- returns  nothing; an error if the position before is another
 local meta = base .. 'meta'

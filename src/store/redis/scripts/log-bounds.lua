@@ -1,4 +1,3 @@
 #!lua flags=no-writes
--- KEYS[1]  head of the store
 -- returns  the newest write number that was ever trimmed from the log, or 0; the newest one that may be trimmed
 return { tonumber(redis.call('HGET', KEYS[1], 'trimmed') or '0'), trimmable_to() }

@@ -1,7 +1,5 @@
 #!lua flags=no-writes
 -- Reads the next records of one resource: at most 500 of them, or until they reach 256 KiB.
---
--- KEYS[1]  head of the store
 -- ARGV     thing id, key, `asc` or `desc`,
 --          first datetime (ms) or empty, datetime after the last (ms) or empty,
 --          most records,

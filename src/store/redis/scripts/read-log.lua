@@ -1,7 +1,5 @@
 #!lua flags=no-writes
 -- Reads a piece of the commit log.
---
--- KEYS[1]  head of the store
 -- ARGV     XRANGE or XREVRANGE, first and last id in the form of the command, most entries, bytes of fields that end the piece
 -- returns  the entries in the form of the command; the first id of the next piece, empty if there is none
 local command, from, to = ARGV[1], ARGV[2], ARGV[3]

@@ -1,7 +1,5 @@
 #!lua flags=allow-oom
 -- Removes a thing's entries from a piece of the commit log, from the oldest on.
---
--- KEYS[1]  head of the store
 -- ARGV     thing id, first and last id in the form of XRANGE
 -- returns  the first id of the next piece, empty if there is none
 local thing, from, to = ARGV[1], ARGV[2], ARGV[3]

@@ -1,8 +1,6 @@
 #!lua flags=allow-oom
 -- Removes some resources of a thing; with the last of them, everything else but its log entries. Redis frees unlinked keys
 -- in a thread of its own.
---
--- KEYS[1]  head of the store
 -- ARGV     thing id
 -- returns  1 if there is more
 local thing = ARGV[1]

@@ -2,8 +2,6 @@
 -- Removes a piece of a removal: records of one resource, from the oldest on. The records of one datetime are in the order of
 -- their write numbers, so behind the first record that stays all of that datetime stay, and a datetime is enough
 -- to say where the next piece begins. If the newest record of an ordinary resource is removed, that is a commit.
---
--- KEYS[1]  head of the store
 -- ARGV     thing id, key, lowest datetime of the piece and highest datetime of the removal in the form of ZRANGE,
 --          newest write number whose records are removed, node,
 --          `keep-newest` if the newest record of the resource stays, else empty,

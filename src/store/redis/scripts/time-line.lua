@@ -14,8 +14,7 @@ local function how_many(minimum, maximum)
 end
 
 -- Number of records before the position, and if `inclusive` the one at the position, by a binary search among the records of
--- its datetime. Heads of members are compared as numbers: the comparison of strings in Lua depends on the
--- locale of the server.
+-- its datetime. Heads of members are compared as numbers: the comparison of strings in Lua depends on the locale of the server.
 local function rank_of(wanted_position, inclusive)
   local datetime, number, place = struct.unpack('>I6I7I2', wanted_position)
   local low = how_many('-inf', '(' .. text(datetime))
