@@ -16,7 +16,7 @@ const tolerance = 2_000
 interface Run {
   /** The clock minus the monotonic clock, milliseconds. */
   readonly offset: number
-  /** Begin of the run by the monotonic clock. */
+  /** Start of the run by the monotonic clock. */
   readonly since: number
 }
 

@@ -255,7 +255,7 @@ export function isLong({ write }: LevelPendingCommit): boolean {
   return write?.store === true && write.records.length > mostAtOnce
 }
 
-/** Whether a write needs disk space. Documents alone do not count here: a put that removes some may free space. */
+/** Whether a write is refused on a full disk. One that only removes states is not, with its documents: it may free space. */
 function takesRoom({ store, id, records, states = noStates }: Append): boolean {
   if (id !== undefined) return true
   return store && (records.length > 0 || states.some(({ record }) => record !== undefined))

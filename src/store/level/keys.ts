@@ -18,7 +18,7 @@ export const prefix = {
   record: 'r',
   /** Resource (4) → position (14) of the watermark; see compaction/watermark.ts. */
   packed: 'p',
-  /** Resource (4) begin of a day of UTC (6) → rollups of its quarter hours; see rollups/day-rollup.ts. */
+  /** Resource (4) start of a day of UTC (6) → rollups of its quarter hours; see rollups/day-rollup.ts. */
   rollup: 'q',
   /** Resource (4) datetime (6) digest of the measurement (16) → write number; see chunks/resend-check.ts. */
   duplicate: 'd',
@@ -213,7 +213,7 @@ export function recordKeys(resource: number, from?: number, to?: number): KeyRan
   return timeRange(recordPrefix, resource, from, to)
 }
 
-/** @param day begin of the day, milliseconds */
+/** @param day start of the day, milliseconds */
 export function rollupKey(resource: number, day: number): Buffer {
   return timeKey(rollupPrefix, resource, day)
 }

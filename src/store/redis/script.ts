@@ -35,7 +35,7 @@ export class Script {
   /** @param name of the file, without `.lua` @param libraries further files, which come after lib.lua */
   constructor(name: string, ...libraries: readonly string[]) {
     const used = ['lib', ...libraries].map(readScript).join('\n')
-    // Behind the first line, which tells Redis how to run the script.
+    // After the first line, which has the flags for Redis.
     this.#text = readScript(name).replace('\n', () => `\n${used}\n`)
     this.#sha = hash('sha1', this.#text)
   }

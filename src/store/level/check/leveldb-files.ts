@@ -131,7 +131,7 @@ export function faultsOfTable(bytes: Buffer): string[] {
     const [meta, index] = blocks
     const faults = blocks.flatMap(block => faultsOfBlock(bytes, block))
     if (faults.length > 0 || !meta || !index) return faults
-    // Also the blocks of the filter, which tells LevelDB where a key may be: a damaged filter hides entries.
+    // Also the blocks of the filter, by which LevelDB finds the blocks of a key: a damaged filter hides entries.
     const listed = [meta, index].flatMap(list => blocksOf(unpack(bytes, list)))
     return listed.flatMap(block => faultsOfBlock(bytes, block))
   } catch (error) {

@@ -22,7 +22,7 @@ export class StagedResource implements Resource {
   added = 0
   /** Datetimes of the late records among them. */
   late: Span | undefined
-  /** Begins of the days whose rollups late records may make stale. */
+  /** Starts of the days whose rollups late records may make stale. */
   readonly staleDays = new Set<number>()
   /** The watermark before this group; known if a record may be late. */
   readonly #watermark: Buffer | undefined

@@ -15,7 +15,7 @@ interface Changes {
 
 /** Most spans of a resource; more are merged into one. */
 const mostSpans = 16
-/** Most resources whose growth is counted. If there are more, the compactor passes over all resources. */
+/** Most resources whose growth is counted. If there are more, the compactor looks at all resources again. */
 const mostResources = 100_000
 
 /** Resources that may be worth compaction, in memory. A commit calls it once for each of its resources. */
@@ -90,7 +90,7 @@ export class Unpacked {
     this.#due.add(resource)
   }
 
-  /** Whether the growth of some resources was forgotten since the last call, so that all must be passed over. */
+  /** Whether the growth of some resources was forgotten since the last call, so that the compactor must look at all. */
   takeForgetful(): boolean {
     const isForgetful = this.#isForgetful
     this.#isForgetful = false

@@ -23,7 +23,7 @@ export class DirectoryWatch {
   #known: Known | undefined
   #timer: NodeJS.Timeout | undefined
   #looking: Promise<void> | undefined
-  /** Begin of the newest check that found the directory, by `performance.now()`. */
+  /** Start of the newest check that found the directory, by `performance.now()`. */
   #seenAt = 0
 
   /** @param onGone called with the reason, once or more */

@@ -75,7 +75,7 @@ export class Cursor {
   }
 }
 
-/** The entries of a range, some at a time, as of the begin of the scan. */
+/** The entries of a range, some at a time, as of the start of the scan. */
 export async function* scan(
   database: Readable,
   range: KeyRange,

@@ -54,7 +54,7 @@ async function fold(
     const keys = recordKeys(resource, range.from, range.to)
     for await (const entries of entriesIn(database, keys, { reverse, snapshot })) {
       for (const entry of entries) {
-        // A chunk holds hundreds of records.
+        // After each entry, since a chunk holds hundreds of records.
         const pause = readSlices.pause()
         if (pause) await pause
         closing.throwIfAborted()

@@ -11,11 +11,11 @@ import { dayOf, quarterHour } from './days.ts'
  * long has no rollup: its records are read for each query.
  */
 export interface DayRollup {
-  /** Begin of the day, milliseconds. */
+  /** Start of the day, milliseconds. */
   readonly day: number
   /** In order. */
   readonly quarters: readonly BucketSummary[]
-  /** Begins of the quarter hours that have records but no rollup. */
+  /** Starts of the quarter hours that have records but no rollup. */
   readonly withoutRollup: ReadonlySet<number>
 }
 

@@ -7,7 +7,7 @@ export const dayLength = milliseconds.d
 
 export const quarterHours: Buckets = utcBuckets(quarterHour)
 
-/** Begin of the UTC day of a datetime, milliseconds. */
+/** Start of the UTC day of a datetime, milliseconds. */
 export function dayOf(datetime: number): number {
   return datetime - (datetime % dayLength)
 }

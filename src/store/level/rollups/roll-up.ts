@@ -14,7 +14,7 @@ import { dayLength, dayOf, quarterHours } from './days.ts'
  * Only a finished day gets a rollup: later changes of the day are late records and removals, which remove the rollup
  * (`dropRollups`). A day with a damaged entry gets no rollup, and does not stop the days behind it from getting theirs.
  *
- * @param from begin of a day, milliseconds
+ * @param from start of a day, milliseconds
  * @param to milliseconds; days that end after it are left out
  * @param fewest fewest records of a day with a rollup
  */

@@ -65,7 +65,7 @@ export class Follower {
     return this.#newestDelivered
   }
 
-  /** Number of the newest write that was read from the log, or the end of a gap behind it. */
+  /** Number of the newest write that was read from the log, or at which a later gap ends. */
   get newestRead(): number {
     return this.#newestRead
   }

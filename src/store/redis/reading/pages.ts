@@ -13,7 +13,7 @@ const positionLength = 15
 const datetimeLength = 6
 
 /**
- * A page as of the first read, however many reads it takes: it has no part of a write.
+ * A page as of the first read, however many reads it takes, so that it never shows part of a write.
  *
  * @returns undefined if nothing was ever stored under the key
  * @throws ThingwireError invalid_cursor, store_unavailable

@@ -9,7 +9,7 @@ local function text(number)
   return string.format('%.0f', number)
 end
 
--- Time of the begin of the script, microseconds.
+-- Start of the script, microseconds.
 local begun_at
 local function time_now()
   if not begun_at then
