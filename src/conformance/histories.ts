@@ -57,7 +57,7 @@ export class History {
         const batch = count(length).map(() => this.#sent())
         const { thingId } = this
         yield this.#noted({ append: write(batch, { thingId }) })
-        // A resend, in another write.
+        // Resends the records in another write.
         if (random.below(4) === 0) yield this.#noted({ append: write(batch.slice(0, 5), { thingId }) })
       }
     }

@@ -18,7 +18,7 @@ import {
   write,
 } from './writes.ts'
 
-/** Contract §4, resend (a) and (b). */
+/** Contract §4.4 (a) and (b). */
 export function resend({ test, testStage, capabilities }: Suite): void {
   test('append() stores a record with a datetime once, however often it is sent', async ({ records }) => {
     const batch = write([measured(2_000, 'b'), measured(1_000, 'a'), measured(3_000, 'c')])
@@ -186,7 +186,7 @@ const answer: WriteAnswer = {
   rejected: [{ index: 1, field: 'key', reason: 'invalid_key', message: 'key must be …' }],
 }
 
-/** Contract §4, resend (c). */
+/** Contract §4.4 (c). */
 export function writeIds({ test, testStage, capabilities }: Suite): void {
   test('append() of a repeated write id gives the first answer, and has no effect', async ({ records }) => {
     const delivered = listen(records)

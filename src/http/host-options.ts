@@ -22,7 +22,7 @@ export const hostOptions = {
   // Hand-made clients leave out Host, and no route needs it.
   http: { requireHostHeader: false },
   clientErrorHandler: (error: NodeJS.ErrnoException, socket: Socket) => refuseConnection(error, socket),
-  // For a path with a broken percent-encoding or a too long part, which Fastify would echo.
+  // For a path with a broken percent-encoding or an overlong part, which Fastify would echo.
   frameworkErrors: (error: { code: string }, request: FastifyRequest, reply: FastifyReply) => {
     const isTooLong = error.code === 'FST_ERR_MAX_PARAM_LENGTH'
     const refusal = isTooLong

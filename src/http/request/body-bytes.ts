@@ -17,7 +17,7 @@ const binaryType = new RegExp(
 const taken = 'application/json'
 const refused = 'application/octet-stream'
 
-/** Bytes of a too large body that are read and dropped so that the client gets its answer; then the connection is cut. */
+/** Bytes of an oversized body that are read and dropped so that the client gets its answer; then the connection is cut. */
 const maximumDropped = 64 * 1024 * 1024
 
 export interface ReceivedBody {
