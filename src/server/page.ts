@@ -90,7 +90,7 @@ async function openOwnBroker(things: MqttThings, maxPacketSize: number) {
   return { broker, close }
 }
 
-/** Accepts WebSockets at `/mqtt`, under the prefix of the app. @returns stops accepting */
+/** Accepts WebSockets at `/mqtt`, under the prefix of the app. @returns a function that stops accepting */
 function acceptAt({ server, prefix }: FastifyInstance, webSockets: MqttWebSockets): () => void {
   const path = prefix + webSocketPath
   const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {

@@ -139,7 +139,7 @@ export function streamRoute(
     return true
   }
 
-  /** Counts a stream of the thing. @returns frees its place @throws ThingwireError too_many_streams */
+  /** Counts a stream of the thing. @returns a function that frees its place @throws ThingwireError too_many_streams */
   async function enter(thingId: string): Promise<() => void> {
     let leave = limits.streams.enter(thingId)
     if (!leave) {

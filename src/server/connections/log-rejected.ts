@@ -25,7 +25,7 @@ interface Peer {
 
 /**
  * Logs a client that was refused for its credential, since MQTT gives the client no reason and a device shows none. The text has
- * the reason because lines are sampled by their text: one device then hides no refusals for other reasons.
+ * the reason because lines are sampled by their text: one device then does not hide clients with other reasons.
  */
 export function logRejected(log: FastifyBaseLogger, reason: Reason, peer: Peer): void {
   if (credentialReasons.has(reason)) log.info({ ...peer, reason }, `client turned away: ${reason}`)

@@ -234,7 +234,7 @@ interface Figures {
   readonly free?: number
 }
 
-/** @returns reads the sizes, at most every 10 s; never rejects */
+/** @returns a function that reads the sizes, at most every 10 s, and never rejects */
 function storeFigures(
   things: Pick<ThingsParts, 'storeSize'>,
   { redisUrl, dataDir }: ServerOptions,
