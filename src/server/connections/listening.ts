@@ -10,11 +10,11 @@ export interface Endpoint {
   readonly hostOption: 'host' | 'tlsHost'
   readonly port: number
   readonly portOption: 'httpPort' | 'mqttPort' | 'lenientPort' | 'httpsPort' | 'mqttsPort'
-  /** What names each value, as `originOf` gives it. */
+  /** `originOf` for the options of the endpoint. */
   readonly from: (option: OptionName) => string | undefined
 }
 
-/** Where a listener is to be. `lenientPort` has to be set. */
+/** The endpoint of a listener. `lenientPort` must be set if it is asked for. */
 export function endpointOf(options: ServerOptions, portOption: Endpoint['portOption']): Endpoint {
   const isSecure = portOption === 'httpsPort' || portOption === 'mqttsPort'
   const hostOption = isSecure && options.tlsHost !== undefined ? 'tlsHost' : 'host'

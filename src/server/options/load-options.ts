@@ -15,17 +15,17 @@ import {
 const shippedConfig = fileURLToPath(new URL('config/default.json', packageRoot))
 const configVariable = 'THINGWIRE_CONFIG'
 
-/** Of complete options: what names the value of each. */
+/** The source of each value, by complete options. */
 const origins = new WeakMap<object, TypedNames>()
 
-/** Values by option, from one place. */
+/** Option values from the command line, the environment, a file or a program. */
 interface OptionSource {
   /** How a message names an option of this source: `httpPort in my.json`, `--http-port`. */
   readonly label: (name: OptionName) => string
   readonly values: Readonly<Partial<Record<OptionName, unknown>>>
 }
 
-/** How options were typed, where it was not as `--<flag name>`. */
+/** Spellings of options that were not typed as `--<flag name>`. */
 export type TypedNames = Readonly<Partial<Record<OptionName, string>>>
 
 /**
@@ -44,12 +44,12 @@ export async function loadOptions(
   return mergeOptions([fromFlags(flags, typed), fromEnvironment(environment), await fromFile(file)])
 }
 
-/** What names the value of an option: `THINGWIRE_HTTP_PORT`, `httpPort in my.json`, `the default of httpPort`. */
+/** The source of a value: `THINGWIRE_HTTP_PORT`, `httpPort in my.json`, `the default of httpPort`. */
 export function originOf(options: Partial<ServerOptions>, name: OptionName): string | undefined {
   return origins.get(options)?.[name]
 }
 
-/** Throws on what is for the operator, with what names the data directory: a variable that is left over goes before a file. */
+/** Rethrows, and adds the source of `dataDir` to an error for the operator: a leftover variable may override the file. */
 export function ofDataDir(options: ServerOptions): (error: unknown) => never {
   return error => {
     if (!(error instanceof Error && error.name === 'Error') || options.redisUrl !== undefined) throw error
