@@ -1,25 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Thing } from '../helpers/http-client.ts'
-import { connectMqtt } from '../helpers/mqtt-client.ts'
-import type { Exit, ServerProcess } from '../helpers/server-process.ts'
+import type { Exit } from '../helpers/server-process.ts'
 import { eventually } from '../helpers/waiting.ts'
-import { deadline, seconds, untilDone } from './participant.ts'
-import type { Fault, Rounds, Seen } from './rounds.ts'
-import { type Member, type Service, willGrace } from './service.ts'
-import { type Ack, clientOf, type TimedLedger } from './writers.ts'
+import type { Ledger } from '../rig/ledger.ts'
+import { outage, promised } from '../rig/outage.ts'
+import { deadline, seconds, untilDone } from '../rig/participant.ts'
+import { describe, type Fault, nothingSeen, type Rounds, type Seen } from '../rig/rounds.ts'
+import type { Member, Service } from '../rig/server.ts'
+import { clientOf } from '../rig/writers.ts'
 
 /** Of Redis or of a way to it, milliseconds. */
 const away = 10_000
-/** In which what Redis had answered before is acknowledged, milliseconds. */
-const inFlight = 200
-/** Whoever was acknowledged within it waits for more, milliseconds. */
-const recently = 2_000
-/** Within which nodes serve and acknowledge again, and CONNECTs are answered, milliseconds (issue 6; contract §7). */
-const promised = 5_000
 /** Long enough to need more than luck, and shorter than a killed node counts as alive, milliseconds. */
 const alone = 1_000
-/** Between two CONNECTs to one node, milliseconds. */
-const betweenConnects = 500
 
 /** What clients see of a node that ends. */
 const ended = / no answer$/
@@ -40,31 +32,31 @@ export const faults = {
       await service.redis.kill()
       await service.redis.restart()
       await delay(2_000)
-      return { violations: [], overdue: [], notes: [] }
+      return nothingSeen
     },
   },
   /** Redis takes nothing and answers nothing, and no connection is closed. */
-  hangRedis: ofRedis('Redis hangs for 10 s', {
-    begin: ({ redis }) => redis.process.kill('SIGSTOP'),
+  hangRedis: outage('Redis hangs for 10 s', {
+    begin: ({ service: { redis } }) => redis.process.kill('SIGSTOP'),
     away,
-    end: ({ redis }) => redis.process.kill('SIGCONT'),
+    end: ({ service: { redis } }) => redis.process.kill('SIGCONT'),
   }),
   /** SIGTERM, and started again on what it has. */
-  stopRedis: ofRedis('Redis is stopped for 10 s', {
-    begin: ({ redis }) => redis.stop(),
+  stopRedis: outage('Redis is stopped for 10 s', {
+    begin: ({ service: { redis } }) => redis.stop(),
     away,
-    end: ({ redis }) => redis.restart(),
+    end: ({ service: { redis } }) => redis.restart(),
   }),
   /** The same without a pause. */
-  restartRedis: ofRedis('Redis is restarted', {
-    begin: ({ redis }) => redis.stop(),
+  restartRedis: outage('Redis is restarted', {
+    begin: ({ service: { redis } }) => redis.stop(),
     away: 0,
-    end: ({ redis }) => redis.restart(),
+    end: ({ service: { redis } }) => redis.restart(),
   }),
   /** The connections of a node to Redis are reset, and so are new ones. */
-  refuseNode: ofNode('a node is refused by Redis for 10 s', ({ path }) => path.refuse()),
+  refuseNode: ofNode('a node is refused by Redis for 10 s', ({ path }) => path?.refuse()),
   /** Whatever is sent between a node and Redis goes nowhere, and no connection is closed. */
-  isolateNode: ofNode('a node cannot reach Redis for 10 s', ({ path }) => path.swallow()),
+  isolateNode: ofNode('a node cannot reach Redis for 10 s', ({ path }) => path?.swallow()),
   /** SIGTERM of each node in turn, which is back before the next one goes. */
   restartNodes: { name: 'the nodes are restarted, one after the other', happen: restartNodes },
 } as const satisfies Record<string, Fault>
@@ -76,16 +68,17 @@ function nodeEnds(
 ): Fault {
   return {
     name,
-    async happen({ service, heavy, steady, testators }) {
+    async happen(rounds) {
+      const { service, testators } = rounds
       const at = Date.now()
       const ending = end(service, service.member(0))
-      const returning = testators.nodeEnds(at, { inOrder })
+      const returning = testators?.nodeEnds(at, { inOrder })
       await ending
       await delay(alone)
       await service.add()
       await returning
       await delay(alone)
-      const answers = [heavy, steady].flatMap(writers => writers.takeAnswers())
+      const answers = describe(rounds.takeAnswers())
       const others = answers.filter(answer => !ended.test(answer)).map(answer => `the other node: ${answer}`)
       const isLate = (answer: string) => late.test(answer) || closed.test(answer)
       return {
@@ -97,21 +90,22 @@ function nodeEnds(
   }
 }
 
-async function restartNodes({ service, heavy, steady, testators }: Rounds): Promise<Seen> {
+async function restartNodes(rounds: Rounds): Promise<Seen> {
+  const { service, writers, testators } = rounds
   const began = performance.now()
   const violations: string[] = []
-  const allAreBack = testators.comeBack()
+  const allAreBack = testators?.comeBack()
   for (const member of service.members) {
     const { code, signal } = await service.restart(member)
     if (code !== 0) violations.push(`a node ended with status ${code}, ${signal}`)
     const isBack = async () => (await service.ready()) === service.members.length
     if (!(await eventually(isBack, deadline))) violations.push('a node is not given clients')
   }
-  await allAreBack()
+  await allAreBack?.()
   // The last to be closed were back within it, or their wills are written.
-  await delay(2 * willGrace)
-  const answers = [heavy, steady].flatMap(writers => writers.takeAnswers())
-  const { gap, client } = [heavy, steady]
+  await delay(2 * service.willGrace)
+  const answers = describe(rounds.takeAnswers())
+  const { gap, client } = writers
     .map(({ ledger }) => longestGap(ledger, began))
     .reduce((one, other) => (one.gap > other.gap ? one : other))
   return {
@@ -128,7 +122,7 @@ async function restartNodes({ service, heavy, steady, testators }: Rounds): Prom
 }
 
 /** Between two acks of one client, since this time on the clock of `performance.now()`; milliseconds. */
-function longestGap({ acked }: TimedLedger, since: number) {
+function longestGap({ acked }: Ledger, since: number) {
   const newest = new Map<string, number>()
   let longest = { gap: 0, client: 'nobody' }
   for (const { name, at } of acked) {
@@ -140,34 +134,15 @@ function longestGap({ acked }: TimedLedger, since: number) {
   return longest
 }
 
-interface Course {
-  readonly begin: (service: Service) => unknown
-  /** Milliseconds. */
-  readonly away: number
-  readonly end: (service: Service) => unknown
-}
-
-/** On the clock of `performance.now()`, milliseconds: when the store went, until when it is away for certain, when it was back. */
-interface Times {
-  readonly began: number
-  readonly over: number
-  readonly back: number
-}
-
-/** All nodes are without a store. */
-function ofRedis(name: string, course: Course): Fault {
-  return outage(name, course, ({ members }) => members, untilAcked)
-}
-
 /** One node is without a store. Nobody at the other may be closed; `check` looks at what all of them received. */
 function ofNode(name: string, begin: (member: Member) => void): Fault {
   return {
     name,
     happen: rounds => {
       const { watchers } = rounds
-      const [member, losses] = [rounds.service.member(1), watchers.losses]
-      const course = { begin: () => begin(member), away, end: () => member.path.restore() }
-      const untilReady = async (_: Rounds, { back }: Times) => {
+      const [member, losses] = [rounds.service.member(1), watchers?.losses ?? 0]
+      const course = { begin: () => begin(member), away, end: () => member.path?.restore() }
+      const untilReady = async (_: Rounds, { back }: { readonly back: number }) => {
         await untilDone(async () => {
           const { status } = await fetch(`${member.server.url}/readyz`)
           if (status !== 200) throw new Error(`the node that was cut is not ready: ${status}`)
@@ -178,109 +153,11 @@ function ofNode(name: string, begin: (member: Member) => void): Fault {
           overdue: readyAfter > promised ? [`ready again after ${seconds(readyAfter)}`] : [],
           notes: [
             `ready after ${seconds(readyAfter)}`,
-            `${watchers.losses - losses} live subscribers were closed`,
+            `${(watchers?.losses ?? 0) - losses} live subscribers were closed`,
           ],
         }
       }
       return outage(name, course, () => [member], untilReady).happen(rounds)
     },
-  }
-}
-
-/** @param untilServed resolves when there is service again, with what was seen of it */
-function outage(
-  name: string,
-  course: Course,
-  nodesOf: (service: Service) => readonly Member[],
-  untilServed: (rounds: Rounds, times: Times) => Promise<Seen>,
-): Fault {
-  return {
-    name,
-    async happen(rounds) {
-      const { service, steady } = rounds
-      await course.begin(service)
-      const began = performance.now()
-      const over = began + course.away
-      const connecting = nodesOf(service).map(({ server }) => connectUntil(over, server, steady.things))
-      await delay(course.away)
-      await course.end(service)
-      const served = await untilServed(rounds, { began, over, back: performance.now() })
-      const connacks = (await Promise.all(connecting)).flat()
-      const slow = Math.max(0, ...connacks.map(({ askedAt, answeredAt }) => answeredAt - askedAt))
-      // Contract §7: a node that cannot reach its store answers with CONNACK 3.
-      const wrong = connacks.filter(({ returnCode, answeredAt }) => returnCode !== 3 && answeredAt < over)
-      return {
-        violations: [
-          ...wrong.map(({ returnCode }) => `CONNACK ${returnCode ?? 'missing'} while Redis was away`),
-          ...served.violations,
-        ],
-        overdue: [
-          ...(slow > promised ? [`a CONNECT was answered after ${seconds(slow)}`] : []),
-          ...served.overdue,
-        ],
-        notes: [
-          `${connacks.length} CONNECTs meanwhile, each answered within ${seconds(slow)}`,
-          ...served.notes,
-        ],
-      }
-    },
-  }
-}
-
-/** The answer to a CONNECT; times on the clock of `performance.now()`, milliseconds. */
-interface Connack {
-  /** Undefined: the connection was closed without one. */
-  readonly returnCode: number | undefined
-  readonly askedAt: number
-  readonly answeredAt: number
-}
-
-/** New clients, one after another until this time on the clock of `performance.now()`, as if each were the first. */
-async function connectUntil(over: number, { mqttUrl: url }: ServerProcess, things: readonly Thing[]) {
-  const connacks: Promise<Connack>[] = []
-  while (performance.now() < over) {
-    const askedAt = performance.now()
-    const { thingToken = '' } = things[connacks.length % things.length] ?? {}
-    const answer = connectMqtt({ url, username: 'new', password: thingToken }).then(
-      async client => {
-        const answeredAt = performance.now()
-        await client.destroy()
-        return { returnCode: client.connack.returnCode, askedAt, answeredAt }
-      },
-      () => ({ returnCode: undefined, askedAt, answeredAt: performance.now() }),
-    )
-    connacks.push(answer)
-    await delay(betweenConnects)
-  }
-  return await Promise.all(connacks)
-}
-
-/** Waits for an ack for each client that comes back until it gets one; nobody may have had one meanwhile. */
-async function untilAcked({ heavy, steady, magic }: Rounds, { began, over, back }: Times): Promise<Seen> {
-  const acks = () =>
-    [heavy, steady].flatMap(({ name: whose, ledger }) =>
-      ledger.acked.map(({ name, at }) => ({ client: `${whose} ${clientOf(name)}`, at })),
-    )
-  const recent = acks().filter(({ at }) => at > began - recently)
-  const waiting = new Set(recent.map(({ client }) => client))
-  let slowest = { client: 'nobody', wait: 0 }
-  while (waiting.size > 0 && performance.now() < back + deadline) {
-    await delay(50)
-    for (const { client, at } of acks()) {
-      if (at < back || !waiting.delete(client)) continue
-      if (at - back > slowest.wait) slowest = { client, wait: at - back }
-    }
-  }
-  const ledgers = [heavy.ledger, steady.ledger, ...(magic?.ledgers ?? [])]
-  const isMeanwhile = ({ sentAt, at }: Ack) => sentAt > began + inFlight && at < over
-  const meanwhile = ledgers.flatMap(({ acked }) => acked).filter(isMeanwhile)
-  const { wait, client } = slowest
-  return {
-    violations: [
-      ...meanwhile.map(({ name, at }) => `${name} was acked after ${seconds(at - began)}`),
-      ...[...waiting].map(missing => `${missing} was not acked any more`),
-    ],
-    overdue: wait > promised ? [`${client} waited ${seconds(wait)} for an ack when Redis was back`] : [],
-    notes: [`acks for all again after ${seconds(wait)} (${client})`],
   }
 }

@@ -1,19 +1,18 @@
 import { expect, test } from 'vitest'
+import { type Fault, Rounds } from '../rig/rounds.ts'
 import { faults } from './faults.ts'
-import { type Fault, Rounds } from './rounds.ts'
 
 /** The short form of `npm run fault:nodes`, on two services at the same time. */
 
-const writers = 3
-
 async function expectNothingWrong(faults: readonly Fault[], atTheEnd: (end: () => Promise<void>) => void) {
-  const rounds = await Rounds.start({ writers, isBalanced: false })
+  const rounds = await Rounds.start({ cast: ['heavy', 'steady', 'magic', 'wills'], writers: 3 })
   atTheEnd(() => rounds.end())
   for (const fault of faults) {
     const { acks, violations } = await rounds.run(fault)
     expect(violations, fault.name).toEqual([])
     expect(acks, fault.name).toBeGreaterThan(0)
   }
+  expect(await rounds.finish()).toEqual([])
 }
 
 test.concurrent(

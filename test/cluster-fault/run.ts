@@ -1,9 +1,8 @@
 import { parseArgs } from 'node:util'
-import { Report } from '../fault/report.ts'
+import { chosen, Report, withRounds } from '../rig/program.ts'
+import type { Fault } from '../rig/rounds.ts'
 import { faults } from './faults.ts'
-import { seconds } from './participant.ts'
 import { runPaused } from './paused/rounds.ts'
-import { type Fault, Rounds } from './rounds.ts'
 
 /**
  * `npm run fault:nodes`: kills, outages and restarts of nodes and of Redis under load, and nodes that are paused and go on.
@@ -38,31 +37,19 @@ const scenarios: Readonly<Record<string, readonly (readonly [fault: Fault, round
 const paused = { name: 'pause', rounds: 200 }
 
 const report = new Report()
-
-async function runScenario(name: string, planned: (typeof scenarios)[string]): Promise<void> {
-  const rounds = await Rounds.start({ writers, isBalanced: name === 'restart' })
-  try {
-    for (const [fault, count] of planned) {
-      for (let number = 1; number <= Number(values.rounds ?? count); number++) {
-        const began = performance.now()
-        const { acks, violations, overdue, notes } = await rounds.run(fault)
-        const took = seconds(performance.now() - began)
-        const what = [`${fault.name}, round ${number}`, `${acks} acks`, ...notes, took].join(', ')
-        report.list(what, [...violations, ...overdue])
-      }
-    }
-    console.log(`${rounds.acks} acks, and ${rounds.watchers.repeated} messages that came again to sessions`)
-  } finally {
-    await rounds.end()
-  }
-}
-
-const names = [...Object.keys(scenarios), paused.name]
-const chosen = names.filter(name => values.only === undefined || name === values.only)
-if (chosen.length === 0) throw new Error(`--only takes one of ${names.join(', ')}`)
-for (const name of chosen) {
+for (const name of chosen([...Object.keys(scenarios), paused.name], values.only)) {
+  const isBalanced = name === 'restart'
+  // Behind a load balancer are servers as they are shipped, without the magic resource that counts.
+  const cast = ['heavy', 'steady', 'wills', ...(isBalanced ? [] : (['magic'] as const))] as const
   if (name === paused.name) await runPaused(Number(values.rounds ?? paused.rounds), report)
-  else await runScenario(name, scenarios[name] ?? [])
+  else
+    await withRounds(report, { cast, writers, isBalanced }, async rounds => {
+      for (const [fault, count] of scenarios[name] ?? []) {
+        for (let number = 1; number <= Number(values.rounds ?? count); number++) {
+          await report.round(rounds, fault, number)
+        }
+      }
+    })
 }
 report.line(report.broken === 0, `rounds in which a promise broke: ${report.broken}`)
 process.exitCode = report.broken === 0 ? 0 : 1

@@ -1,9 +1,16 @@
 import { once } from 'node:events'
 import { ClassicLevel, type OpenOptions } from 'classic-level'
-import { die, dieWithin } from './die.ts'
-import { wayOf, writeNamesIn } from './planned-write.ts'
-import { type Operation, watchBatches } from './watched-batches.ts'
-import { watchReleases, watchSent } from './watched-sockets.ts'
+import { wayOf, writeNamesIn } from '../rig/writes.ts'
+import {
+  acksIn,
+  die,
+  dieWithin,
+  type Operation,
+  releasesIn,
+  watchBatches,
+  watchRead,
+  watchSent,
+} from './watched.ts'
 
 /** Arms a point. @param after commits, acks or wills before it, or for `during reopen` milliseconds */
 type Arm = (after: number) => void
@@ -48,7 +55,7 @@ export const doorPoints: Record<string, Arm> = {
   'QoS 2 before PUBREC': after => dieBeforeSending('PUBREC', after),
   'QoS 2 before PUBREL': after => {
     let releases = 0
-    watchReleases(() => {
+    watchRead(releasesIn, () => {
       if (++releases > after) die('PUBREL has arrived and is not handed on')
     })
   },
@@ -86,7 +93,7 @@ function isOfPacketId({ key }: Operation): boolean {
 }
 
 /**
- * @param write has to do the writing. It is told which batches are due, in words: those after `after` commits that hold
+ * @param write has to do the writing. It gets which batches are due, in words: those after `after` commits that hold
  * more than one write of the load.
  */
 function watchDueBatches(
@@ -108,7 +115,7 @@ function dieAtWill(when: 'before' | 'after', isInShutdown: boolean, after: numbe
   let wills = 0
   watchBatches({
     write: async (operations, write) => {
-      const names = namesIn(operations)
+      const names = namesIn(operations).filter(name => name.startsWith('w'))
       wills += names.length
       if (names.length === 0 || wills <= after) return await write()
       if (isInShutdown) {
@@ -128,7 +135,7 @@ function namesIn(operations: readonly Operation[]): string[] {
 
 function dieBeforeSending(kind: 'PUBACK' | 'PUBREC' | 'PUBCOMP', after: number): void {
   let sent = 0
-  watchSent(kind, count => {
+  watchSent(acksIn(kind), 'before', count => {
     if (sent > after) die(`${count} times ${kind} about to be sent, after ${sent}`)
     sent += count
   })

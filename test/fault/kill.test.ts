@@ -1,55 +1,99 @@
 import { expect, test } from 'vitest'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
-import { KillRun } from './kill.ts'
-import { noViolations } from './ledger.ts'
-import { wayOf } from './planned-write.ts'
+import { Rounds, type RoundsSetup } from '../rig/rounds.ts'
+import { defects, killAt, killPoints, magicPoints, sessionPoints, willPoints } from './kill.ts'
 
-/** The short form of `npm run fault`. */
+/** The short form of `npm run fault -- --only kills` and `--only wills`. */
 
-const load = { connections: 6, devices: 6 }
-const points = [
-  'during commit',
-  'during reopen',
-  'QoS 1 before PUBACK',
-  'QoS 2 before PUBREC',
-  'QoS 2 before PUBREL',
-] as const
+type OnEnd = (end: () => Promise<void>) => void
+type Kept = readonly [
+  what: string,
+  who: RoundsSetup['cast'][number],
+  points: object,
+  names: readonly string[],
+]
 
-test.concurrent('a server that is killed under load keeps every acked write, no half of any, and QoS 2 writes once', async ({
-  onTestFinished,
-}) => {
-  const run = new KillRun({ dataDir: await temporaryDirectory(onTestFinished), ...load })
-  for (const point of points) {
-    const { proof, acks, violations } = await run.kill(point)
-    expect(proof, point).toBeDefined()
-    expect(acks, point).toBeGreaterThan(0)
-    expect(violations, point).toEqual(noViolations)
-  }
-  expect(await run.finalCheck()).toEqual(noViolations)
-  expect(run.ledger.withOutcome('refused')).toEqual([])
-})
+async function start(setup: RoundsSetup, onEnd: OnEnd): Promise<Rounds> {
+  const dataDir = await temporaryDirectory(onEnd)
+  const rounds = await Rounds.start({ dataDir, deadline: 30_000, ...setup })
+  onEnd(() => rounds.end())
+  return rounds
+}
 
-test.concurrent('KillRun finds the writes of a server that acknowledges before it writes', async ({
-  onTestFinished,
-}) => {
-  const run = new KillRun({ dataDir: await temporaryDirectory(onTestFinished), ...load })
-  const ways = new Set<string | undefined>()
+const kept: readonly Kept[] = [
+  [
+    'every acked write, no half of any, and QoS 2 writes once',
+    'heavy',
+    killPoints,
+    ['during commit', 'during reopen', 'QoS 1 before PUBACK', 'QoS 2 before PUBREC', 'QoS 2 before PUBREL'],
+  ],
+  [
+    'what persistent sessions and streams are to get, in order',
+    'steady',
+    sessionPoints,
+    [
+      'after commit',
+      'PUBLISH sent to a session',
+      'PUBACK of a session arrived',
+      'while a session is read',
+      'before the cursor of a session is saved',
+    ],
+  ],
+  [
+    'magic records, to be applied once, in order',
+    'magic',
+    magicPoints,
+    [
+      'magic write committed, not told',
+      'magic write taken, not applied',
+      'state committed, not told',
+      'some time after the commit of a state has failed',
+      'state removed',
+      'between two queued writes',
+      'in replays',
+    ],
+  ],
+  [
+    'wills, to be written once, and none of clients that are back or took leave',
+    'wills',
+    willPoints,
+    ['after the commit of a will, in a shutdown', 'before the commit of a will, after its grace'],
+  ],
+]
+
+test.concurrent.for(kept)(
+  'a server that is killed under load keeps %s',
+  async ([, who, points, names], { onTestFinished }) => {
+    const rounds = await start({ cast: [who] }, onTestFinished)
+    for (const [name, course] of Object.entries(points)) {
+      if (!names.includes(name)) continue
+      const { violations, proof, acks } = await rounds.run(killAt(name, course))
+      expect(violations, name).toEqual([])
+      expect(proof, name).toBeDefined()
+      if (who !== 'wills') expect(acks, name).toBeGreaterThan(0)
+    }
+    expect(await rounds.finish()).toEqual([])
+  },
+)
+
+test.concurrent.for<[keyof typeof defects, RegExp, RoundsSetup]>([
   // The acks of a commit have got out when the server dies as a rule, and not always.
-  for (let kills = 0; kills < 5 && !ways.has('QoS 2'); kills++) {
-    const { proof, violations } = await run.kill('early ack')
-    expect(proof).toBeDefined()
-    for (const name of violations.missing) ways.add(wayOf(name))
-  }
-  expect(ways).toContain('QoS 2')
-})
-
-test.concurrent('KillRun finds the writes of a server that forgets the packet ids of QoS 2 when it dies', async ({
-  onTestFinished,
-}) => {
+  ['early ack', /missing: \w+-2-/, { cast: ['heavy'] }],
   // Those with an id or datetimes are stored once even by this server.
-  const kinds = ['plain'] as const
-  const run = new KillRun({ dataDir: await temporaryDirectory(onTestFinished), ...load, kinds })
-  const { proof } = await run.kill('forgotten packet ids')
-  expect(proof).toBeDefined()
-  expect((await run.finalCheck()).repeated.length).toBeGreaterThan(0)
+  ['forgotten packet ids', /repeated: /, { cast: ['heavy'], heavy: { kinds: ['plain'] } }],
+  ['forgotten log', /never came|is due/, { cast: ['steady'], deadline: 5_000 }],
+  ['forgotten marks', /^magic: /, { cast: ['magic'], deadline: 5_000 }],
+  ['forgotten magic writes', /^magic: /, { cast: ['magic'], deadline: 5_000 }],
+  ['forgotten announcements', /^magic: /, { cast: ['magic'], deadline: 5_000 }],
+  // Whether it was written again before all others were written for the first time, is chance.
+  ['kept wills', /repeated: |still kept: /, { cast: ['wills'] }],
+])('Rounds finds the %s of a server that is killed', async ([defect, finding, setup], { onTestFinished }) => {
+  const rounds = await start(setup, onTestFinished)
+  const found: string[] = []
+  for (let kills = 0; kills < 5 && !found.some(text => finding.test(text)); kills++) {
+    const { proof, violations } = await rounds.run(killAt(defect, defects[defect]))
+    expect(proof).toBeDefined()
+    found.push(...violations)
+  }
+  expect([...found, ...(await rounds.finish())]).toContainEqual(expect.stringMatching(finding))
 })

@@ -1,209 +1,247 @@
-import { existsSync } from 'node:fs'
-import { readFile, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createThing, type Thing } from '../helpers/http-client.ts'
-import { HttpConnection } from '../helpers/http-connection.ts'
-import { noRateLimits, type ServerProcess, startServer } from '../helpers/server-process.ts'
-import type { Device } from './device.ts'
-import { isWithinServer, type KillPoint, killedAt } from './kill-point.ts'
-import { Ledger, type Violations, wholeWrites } from './ledger.ts'
+import type { Fault, Rounds } from '../rig/rounds.ts'
+import type { PlannedWrite, Sizes, Way } from '../rig/writes.ts'
+import { type LeftWrite, leftToApply } from './left-to-apply.ts'
 import { levelLogFile, readLevelLog } from './level-log.ts'
-import { postWrite, runLoad } from './load.ts'
-import type { PlannedWrite, WriteKind } from './planned-write.ts'
-import { createDevices, resumeAll } from './served.ts'
-import { storedValues } from './stored-values.ts'
 import { Strace } from './strace.ts'
 
-export interface Kill {
-  readonly point: KillPoint
-  /** What shows that the point was reached; undefined if it was not. */
-  readonly proof: string | undefined
-  /** In this round. */
-  readonly acks: number
-  /** Writes sent in this round that were neither acked nor refused, and how many of them the store has. */
-  readonly uncertain: number
-  readonly kept: number
+/** What shows whether a point was reached. */
+interface Evidence {
+  /** What the process wrote before it died. */
+  readonly proof: string
+  /** Writes that were neither acked nor refused, and are stored whole. */
+  readonly kept: readonly PlannedWrite[]
   /** Writes that had got PUBREC and no PUBCOMP. */
   readonly released: number
-  /** Of everything written since the first round. */
-  readonly violations: Violations
+  readonly left: readonly LeftWrite[]
+  /** Of those, acked ones. */
+  readonly waiting: number
 }
 
-export interface KillRunSetup {
-  /** Empty or missing. */
-  readonly dataDir: string
-  /** Over HTTP. */
-  readonly connections: number
-  /** Over MQTT; every third has a clean session. */
-  readonly devices: number
-  /** Of the writes of the load. Default: all. */
-  readonly kinds?: readonly WriteKind[]
+/** Where a server is killed under load, and those that are started after it. */
+export interface Course {
+  /** A point of kill-points.ts, or one of `killRunning`. Default: that of its name. */
+  readonly first?: string
+  /** Where those after it are killed, armed from their starts on. */
+  readonly next?: readonly string[]
+  /** Whether clients come to those. */
+  readonly isVisited?: boolean
+  /** Commits, acks or wills before it, of which there are fewer than `most`; milliseconds for `during reopen`. */
+  readonly least?: number
+  readonly most: number
+  /** Whether magic writes that take several commits are needed. */
+  readonly hasParts?: boolean
+  /** Of the writes of the load. Default: as it has them. */
+  readonly sizes?: Sizes
+  readonly isSeen?: (evidence: Evidence) => boolean
 }
 
-const thingCount = 3
-/** Milliseconds in which a point is to be reached. */
-const deadline = 30_000
+type Courses = Readonly<Record<string, Course>>
 
-/** Rounds of load, kill, restart and check on one data directory. */
-export class KillRun {
-  readonly ledger = new Ledger()
-  readonly #setup: KillRunSetup
-  #things: readonly Thing[] = []
-  #devices: readonly Device[] = []
-  #round = 0
+const random = 'random moment'
+const commits = { least: 10, most: 50 }
+const isReleased = ({ released }: Evidence) => released > 0
+const isKeptOver = (over: Way) => (evidence: Evidence) => evidence.kept.some(({ way }) => way === over)
 
-  constructor(setup: KillRunSetup) {
-    this.#setup = setup
-  }
+/** Where a write is lost or doubled if a door or the store is careless. */
+export const killPoints: Courses = {
+  [random]: { most: 0 },
+  'after commit': { ...commits, isSeen: ({ kept }) => kept.length > 0 },
+  'during commit': commits,
+  // A group that LevelDB's log takes in one piece cannot be torn.
+  'torn write': { most: 0, sizes: 'any' },
+  'during reopen': { first: random, next: ['during reopen'], most: 10 },
+  'QoS 1 before PUBACK': { ...commits, isSeen: isKeptOver('QoS 1') },
+  'QoS 2 before commit': {
+    ...commits,
+    isSeen: ({ kept, proof }) => !kept.some(({ name }) => proof.split(' ').includes(name)),
+  },
+  'QoS 2 before PUBREC': { ...commits, isSeen: isKeptOver('QoS 2') },
+  /** PUBREC was sent, and PUBREL has arrived and is not read. */
+  'QoS 2 before PUBREL': { ...commits, isSeen: isReleased },
+  'QoS 2 before PUBCOMP': { ...commits, isSeen: isReleased },
+  // What is sent again is interrupted, too.
+  'during commit, on its return': onReturn('during commit', 10),
+  'QoS 2 before PUBREC, on its return': onReturn('QoS 2 before PUBREC', 10),
+}
 
-  async kill(point: KillPoint): Promise<Kill> {
-    this.#round++
-    const acked = this.ledger.acks()
-    await rm(this.#proofFile, { force: true })
-    await this.#loadUntilKilled(point)
-    const isTorn = point === 'torn write' && (await this.#isLogTorn())
-    if (point === 'during reopen') await this.#killReopening()
-    const released = this.#devices.flatMap(device => device.released).length
-    const { kept, ...checked } = await this.#restarted(server => this.#check(server))
-    const proof = await this.#proofOf(point, isTorn, kept, released)
-    return { point, proof, acks: this.ledger.acks() - acked, kept: kept.length, released, ...checked }
-  }
+/** Where a message to a persistent session is lost if the MQTT door is careless. */
+export const sessionPoints: Courses = {
+  [random]: { most: 0, sizes: 'mostly small' },
+  'after commit': { most: 20 },
+  'PUBLISH sent to a session': { most: 20 },
+  'PUBACK of a session arrived': { most: 20 },
+  'while a session is read': { most: 0 },
+  'before the cursor of a session is saved': { most: 4 },
+  'after the cursor of a session is saved': { most: 4 },
+  'PUBLISH sent to a session, on its return': onReturn('PUBLISH sent to a session', 100),
+}
 
-  /** What the store holds at the end, after everything that was sent again. */
-  async finalCheck(): Promise<Violations> {
-    return await this.#restarted(async server => {
-      await resumeAll(this.#devices, server)
-      return this.ledger.check(await storedValues(server, this.#things))
-    })
-  }
+/** Where a magic record is lost, or applied twice, if the retained-state handler is careless. */
+export const magicPoints: Courses = {
+  [random]: { most: 0 },
+  'magic write committed, not told': {
+    most: 40,
+    isSeen: ({ left, proof }) =>
+      left.some(({ writeNumber }) => proof.includes(`"writeNumber":${writeNumber}}`)),
+  },
+  'magic write taken, not applied': { most: 40, isSeen: ({ waiting }) => waiting > 0 },
+  'state not committed': { most: 40, isSeen: isLeft },
+  'during the commit of a state': { most: 40 },
+  'state committed, not told': { most: 40 },
+  'some time after the commit of a state has failed': { most: 40 },
+  'state removed': { most: 3 },
+  'between two queued writes': { most: 40, isSeen: isLeft },
+  'between two parts of a write': { most: 3, hasParts: true, isSeen: isLeft },
+  /** A process is killed that has taken some and applied none, and so are those after it, while there is something to apply. */
+  'in replays': {
+    first: 'magic write taken, not applied',
+    next: [
+      ...['state not committed', 'during the commit of a state', 'state not committed'],
+      ...['during the commit of a state', 'state committed, not told'],
+    ],
+    most: 40,
+  },
+}
 
-  async #loadUntilKilled(point: KillPoint): Promise<void> {
-    const isInside = isWithinServer(point)
-    const server = await this.#start(isInside ? this.#faults(point, 10 + Math.floor(Math.random() * 40)) : {})
-    const overdue = setTimeout(() => server.kill(), deadline)
-    try {
-      if (this.#things.length === 0) await this.#createDevices(server)
-      const strace = point === 'torn write' ? await this.#killWithinLogWrite(server) : undefined
-      const load = this.#load(server, point)
-      if (!isInside && !strace) {
-        await delay(200 + Math.random() * 800)
-        await server.kill()
+/** There is still something to apply to the things of the proof. */
+function isLeft({ proof, left }: Evidence): boolean {
+  const things = new Set(left.map(({ thingId }) => thingId))
+  return [...proof.matchAll(/"([a-z2-7]{16})"/g)].some(([, thingId = '']) => things.has(thingId))
+}
+
+/**
+ * How the process ends in which clients with a will are connected. In a shutdown: the clients are lost, SIGTERM arrives when their
+ * wills are to be committed, and then SIGKILL. After its grace: the next process is killed when it commits the wills.
+ */
+export const willPoints: Courses = {
+  [random]: { most: 0 },
+  shutdown: { most: 0 },
+  'before the commit of a will, in a shutdown': { most: 4 },
+  'after the commit of a will, in a shutdown': { most: 4 },
+  'before the commit of a will, after its grace': onReturn('before the commit of a will, after its grace', 4),
+  'after the commit of a will, after its grace': onReturn('after the commit of a will, after its grace', 4),
+}
+
+/** What a broken server does, see kill-points.ts; it is killed, too. */
+export const defects = {
+  'early ack': commits,
+  'forgotten packet ids': commits,
+  'forgotten log': { most: 20 },
+  'forgotten marks': { most: 40 },
+  'forgotten magic writes': { most: 40 },
+  'forgotten announcements': { most: 40 },
+  'kept wills': onReturn('kept wills', 4),
+} as const satisfies Courses
+
+function onReturn(point: string, most: number): Course {
+  return { first: random, next: [point], isVisited: true, most }
+}
+
+/** In which a point is to be reached, milliseconds. */
+const reachedWithin = 20_000
+
+/** A server is killed at a point under load, and started again. */
+export function killAt(point: string, course: Course): Fault {
+  const {
+    first = point,
+    next = [],
+    isVisited = false,
+    least = 0,
+    most,
+    hasParts = false,
+    sizes,
+    isSeen,
+  } = course
+  const after = () => least + Math.random() * (most - least)
+  return {
+    name: point,
+    prepare: ({ magic, writers }) => {
+      if (magic) magic.hasParts = hasParts
+      for (const each of writers) each.sizes = sizes ?? each.setup.sizes
+    },
+    async happen(rounds) {
+      const { service, writers, testators, ledgers } = rounds
+      const { dataDir } = service
+      const returning = testators?.nodeEnds(Date.now(), { inOrder: true })
+      const proofs = [await killRunning(rounds, first, Math.floor(after()))]
+      const released = writers.flatMap(({ devices }) => devices.flatMap(device => device.released)).length
+      const left = rounds.magic ? await leftToApply(dataDir) : []
+      const violations = await rounds.inspect()
+      for (const at of next) {
+        if (rounds.magic && (await leftToApply(dataDir)).length === 0) break
+        // It may be gone before it is ready.
+        const server = await service.launch(at, after()).catch(() => undefined)
+        if (server && isVisited) service.admit(server)
+        const overdue = setTimeout(() => server?.kill(), reachedWithin)
+        await server?.exited
+        clearTimeout(overdue)
+        proofs.push(await service.proof())
+        violations.push(...(await rounds.inspect()))
       }
-      await Promise.all([load, server.exited, strace?.ended()])
-    } finally {
-      clearTimeout(overdue)
-      await server.kill()
-    }
+      violations.push(...(await rounds.startAgain()))
+      await returning
+      const answers = rounds.takeAnswers()
+      const others = Object.keys(answers).filter(answer => answer !== 'no answer')
+      const acked = new Set(ledgers.flatMap(ledger => ledger.withOutcome(['acked', 'completed'])).map(nameOf))
+      const waiting = left.filter(({ name: write }) => write !== undefined && acked.has(write)).length
+      const kept = writers.flatMap(each => each.kept)
+      // Of the last that was to be killed.
+      const proof = next.length > 0 ? proofs.slice(1).findLast(each => each !== undefined) : proofs[0]
+      const isReached = proof !== undefined && isSeen?.({ proof, kept, released, left, waiting }) !== false
+      const counts = [`${released} with PUBREC only`, `${kept.length} kept that were not acked`]
+      return {
+        violations: [...violations, ...others.filter(answer => !late.test(answer))],
+        overdue: others.filter(answer => late.test(answer)),
+        notes: [
+          ...(writers.length > 0 ? counts : []),
+          ...(rounds.magic ? [`${waiting} known to wait`] : []),
+          (isReached ? proof : 'not reached').slice(0, 80),
+        ],
+        proof: isReached ? proof : undefined,
+        kills: proofs.filter(each => each !== undefined).length,
+      }
+    },
   }
+}
 
-  async #createDevices(server: ServerProcess): Promise<void> {
-    this.#things = await Promise.all(Array.from({ length: thingCount }, () => createThing(server)))
-    this.#devices = createDevices(this.#things, this.#setup.devices, this.ledger)
-  }
+/** What a server answers that does not get from its disk in time what it needs. */
+const late = /^(CONNACK 3|503 store_timeout)$/
 
-  async #load({ url, mqttUrl }: ServerProcess, point: KillPoint): Promise<void> {
-    const { connections, kinds } = this.#setup
-    await runLoad({
-      url,
-      mqttUrl,
-      things: this.#things,
-      devices: this.#devices,
-      ledger: this.ledger,
-      run: `r${this.#round}`,
-      connections,
-      // A group that LevelDB's log takes in one piece cannot be torn.
-      sizes: point === 'torn write' ? 'any' : 'mostly small',
-      ...(kinds && { kinds }),
-    })
-  }
+function nameOf({ name }: PlannedWrite): string {
+  return name
+}
 
-  async #killWithinLogWrite(server: ServerProcess): Promise<Strace> {
-    const path = await levelLogFile(this.#setup.dataDir)
+/** Resolves when the server is gone. @returns what shows that it was at the point; undefined if it was not */
+async function killRunning(
+  { service, testators }: Rounds,
+  point: string,
+  after: number,
+): Promise<string | undefined> {
+  const server = service.node(0)
+  const overdue = setTimeout(() => server.kill(), reachedWithin)
+  if (point === random || point === 'shutdown') {
+    await delay(20 + Math.random() * 600)
+    if (point === 'shutdown') server.process.kill('SIGTERM')
+    // A shutdown takes some 10 ms where nothing else runs.
+    await delay(point === 'shutdown' ? Math.random() * 20 : 0)
+    await server.kill()
+  } else if (point === 'torn write') {
+    const path = await levelLogFile(service.dataDir)
     // Counted by strace for each thread of the pool apart.
-    const when = 50 + Math.floor(Math.random() * 150)
-    const inject = `inject=write:signal=SIGKILL:when=${when}`
-    return await Strace.attach(Number(server.process.pid), [
-      ...['-P', path, '-e', 'trace=write', '-e', inject],
-    ])
+    const inject = `inject=write:signal=SIGKILL:when=${50 + Math.floor(Math.random() * 150)}`
+    const options = ['-P', path, '-e', 'trace=write', '-e', inject]
+    const strace = await Strace.attach(Number(server.process.pid), options)
+    await Promise.all([server.exited, strace.ended()])
+  } else {
+    await service.order(point, after)
+    if (point.endsWith('in a shutdown')) await testators?.loseConnections()
+    await server.exited
   }
-
-  async #killReopening(): Promise<void> {
-    const outcome = await this.#start(this.#faults('during reopen', Math.random() * 10)).catch(() => 'killed')
-    if (outcome !== 'killed') throw new Error('the server was not killed while it opened the store')
-  }
-
-  /**
-   * Checks, then sends again what was not answered and may be sent again. Every other device does so only in the load
-   * of the next round, and may be interrupted in it.
-   */
-  async #check(server: ServerProcess) {
-    const stored = await storedValues(server, this.#things)
-    // A write of the round before may have been resent in this one, and its ack be what was about to be sent.
-    const inFlight = new Set(this.#devices.flatMap(device => device.inFlight))
-    const uncertain = this.ledger
-      .withOutcome('uncertain')
-      .filter(write => this.#isOfThisRound(write) || inFlight.has(write))
-    const kept = wholeWrites(uncertain, stored)
-    const violations = this.ledger.check(stored)
-    const connection = new HttpConnection(server.url)
-    for (const write of uncertain.filter(({ way, repeatable }) => way === 'HTTP' && repeatable)) {
-      this.ledger.resend(write)
-      await postWrite(connection, this.#things, this.ledger, write)
-    }
-    connection.close()
-    const half = this.#devices.filter((_, number) => number % 2 === this.#round % 2)
-    await resumeAll(half, server)
-    return { uncertain: uncertain.length, kept, violations }
-  }
-
-  #isOfThisRound({ name }: PlannedWrite): boolean {
-    return name.startsWith(`r${this.#round}-`)
-  }
-
-  async #proofOf(
-    point: KillPoint,
-    isTorn: boolean,
-    kept: readonly PlannedWrite[],
-    released: number,
-  ): Promise<string | undefined> {
-    if (point === 'random moment') return 'killed from outside'
-    if (point === 'torn write') return isTorn ? 'the log ends within a record' : undefined
-    if (!existsSync(this.#proofFile)) return undefined
-    const proof = await readFile(this.#proofFile, 'utf8')
-    const isSeen: Partial<Record<KillPoint, boolean>> = {
-      'after commit': kept.length > 0,
-      'QoS 1 before PUBACK': kept.some(({ way }) => way === 'QoS 1'),
-      'QoS 2 before commit': !kept.some(({ name }) => proof.split(' ').includes(name)),
-      'QoS 2 before PUBREC': kept.some(({ way }) => way === 'QoS 2'),
-      'QoS 2 before PUBREL': released > 0,
-      'QoS 2 before PUBCOMP': released > 0,
-    }
-    return isSeen[point] === false ? undefined : proof
-  }
-
-  async #isLogTorn(): Promise<boolean> {
-    return readLevelLog(await readFile(await levelLogFile(this.#setup.dataDir))).isTorn
-  }
-
-  async #restarted<T>(task: (server: ServerProcess) => Promise<T>): Promise<T> {
-    const server = await this.#start()
-    try {
-      return await task(server)
-    } finally {
-      await server.stop()
-    }
-  }
-
-  #start(environment: NodeJS.ProcessEnv = {}): Promise<ServerProcess> {
-    return startServer({ dataDir: this.#setup.dataDir, environment: { ...noRateLimits, ...environment } })
-  }
-
-  get #proofFile(): string {
-    return join(this.#setup.dataDir, 'proof')
-  }
-
-  #faults(point: KillPoint, after: number): NodeJS.ProcessEnv {
-    return killedAt(point, after, this.#proofFile)
-  }
+  clearTimeout(overdue)
+  if (point === random || point === 'shutdown') return 'killed from outside'
+  if (point !== 'torn write') return await service.proof()
+  const { isTorn } = readLevelLog(await readFile(await levelLogFile(service.dataDir)))
+  return isTorn ? 'the log ends within a record' : undefined
 }

@@ -1,5 +1,4 @@
-import { die, dieWithin } from './die.ts'
-import { holdReads, type Operation, watchBatches } from './watched-batches.ts'
+import { die, dieWithin, holdReads, type Operation, watchBatches } from './watched.ts'
 
 /** A write with magic records, as the commit log keeps it until it is applied. */
 interface LoggedWrite {

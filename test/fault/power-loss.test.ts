@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
-import { wayOf } from './planned-write.ts'
+import { wayOf } from '../rig/writes.ts'
 import { delayedSync, traceAcks } from './power-loss.ts'
 
 /** The short form of `npm run fault`. */
@@ -9,21 +9,32 @@ import { delayedSync, traceAcks } from './power-loss.ts'
 test('every ack is sent after the fdatasync that covers its write, and PUBCOMP after that of its packet id', async () => {
   const writes = 100
   const dataDir = join(await temporaryDirectory(), 'data')
-  const { covered, completed, violations } = await traceAcks({ dataDir, writes })
+  const { covered, completed, violations, acks } = await traceAcks({ dataDir, writes })
   expect(violations).toEqual([])
-  for (const way of ['HTTP', 'QoS 1', 'QoS 2']) {
-    expect(new Set(covered.filter(name => wayOf(name) === way)).size, way).toBe(writes)
+  for (const way of ['HTTP', 'QoS 1', 'QoS 2'] as const) {
+    expect(acks[way], way).toBeGreaterThanOrEqual(writes)
+    expect(new Set(covered.filter(name => wayOf(name) === way)).size, way).toBe(acks[way])
   }
-  expect(new Set(completed).size).toBe(writes)
+  expect(new Set(completed).size).toBe(acks['QoS 2'])
 })
 
 test('traceAcks() finds the acks of a server that does not wait for fdatasync', async () => {
   const writes = 20
   const dataDir = join(await temporaryDirectory(), 'data')
-  const { covered, violations } = await traceAcks({ dataDir, writes, args: ['--durability', 'written'] })
+  const { covered, violations, acks } = await traceAcks({
+    dataDir,
+    writes,
+    args: ['--durability', 'written'],
+  })
   expect(covered).toEqual([])
-  for (const ack of ['201', 'PUBACK', 'PUBREC']) {
-    expect(violations.filter(violation => violation.includes(`, ${ack}: no fdatasync`))).toHaveLength(writes)
+  for (const [ack, way] of [
+    ['201', 'HTTP'],
+    ['PUBACK', 'QoS 1'],
+    ['PUBREC', 'QoS 2'],
+  ] as const) {
+    expect(violations.filter(violation => violation.includes(`, ${ack}: no fdatasync`))).toHaveLength(
+      acks[way],
+    )
   }
 })
 
@@ -31,6 +42,6 @@ test('no ack is sent while fsync is held back', async () => {
   const milliseconds = 300
   const dataDir = join(await temporaryDirectory(), 'data')
   const took = await delayedSync({ dataDir, writes: 24 }, milliseconds)
-  expect(took).toHaveLength(3 * 24)
+  expect(took.length).toBeGreaterThanOrEqual(3 * 24)
   expect(Math.min(...took)).toBeGreaterThanOrEqual(milliseconds)
 })

@@ -1,28 +1,53 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { eventually } from '../helpers/waiting.ts'
+import { Rounds } from '../rig/rounds.ts'
+import type { Service } from '../rig/server.ts'
+import type { Writers } from '../rig/writers.ts'
+import { type Way, wayLetters, wayOf } from '../rig/writes.ts'
 import { type AckOrder, checkAckOrder } from './ack-order.ts'
 import { levelLogFile } from './level-log.ts'
-import { runLoad } from './load.ts'
-import { type DiskFaultSetup, withServer } from './served.ts'
-import { Strace } from './strace.ts'
+import { injectIntoSyncs, Strace } from './strace.ts'
 import { parseTrace, traceOptions } from './trace.ts'
 
-const markers = /traced-[h12]-\d+-\d+-0/g
+export interface PowerLossSetup {
+  /** Empty or missing. */
+  readonly dataDir: string
+  /** Acked writes of each way, at least. */
+  readonly writes: number
+  /** Options of the server's command line. */
+  readonly args?: readonly string[]
+}
+
+const ways = Object.keys(wayLetters) as Way[]
+const markers = /n1-[h12]-\d+-\d+-0/g
+
+export interface TracedAcks extends AckOrder {
+  /** How many writes of each way were acked. */
+  readonly acks: Readonly<Record<Way, number>>
+}
 
 /** Traces the server under load, and compares every ack with the fdatasync that must come before it. */
-export async function traceAcks(setup: DiskFaultSetup): Promise<AckOrder> {
-  const { dataDir, writes } = setup
-  return await withServer(setup, async ({ server, processId, load }) => {
-    const output = join(dataDir, 'trace')
-    const strace = await Strace.attach(processId, traceOptions(output))
-    await runLoad({ ...load, run: 'traced', writes, sizes: 'one' })
+export function traceAcks(setup: PowerLossSetup): Promise<TracedAcks> {
+  return underWatch(setup, async (service, writers) => {
+    const { server } = service.member(0)
+    const output = join(setup.dataDir, 'trace')
+    const strace = await Strace.attach(Number(server.process.pid), traceOptions(output))
+    // From CONNECT on.
+    await writers.begin(1)
+    writers.start()
+    await untilAcked(writers, setup.writes)
+    await writers.stop()
     // A client has an ack as soon as the kernel does: before strace has seen the end of the write, which is then missing
     // in the trace. The thread that writes acks can only answer this once strace has let it go on.
     await fetch(`${server.url}/healthz`)
     await strace.detach()
-    const path = await levelLogFile(dataDir)
+    const path = await levelLogFile(setup.dataDir)
     const calls = parseTrace(await readFile(output, 'latin1'))
-    return checkAckOrder(calls, { path, bytes: await readFile(path) }, markers)
+    const traced = writers.ledger.acked.filter(({ name }) => name.startsWith('n1-'))
+    const acks = { HTTP: 0, 'QoS 1': 0, 'QoS 2': 0 }
+    for (const { name } of traced) acks[wayOf(name) ?? 'HTTP']++
+    return { ...checkAckOrder(calls, { path, bytes: await readFile(path) }, markers), acks }
   })
 }
 
@@ -31,15 +56,36 @@ export async function traceAcks(setup: DiskFaultSetup): Promise<AckOrder> {
  *
  * @returns how long the ack of each write took, milliseconds
  */
-export async function delayedSync(setup: DiskFaultSetup, milliseconds: number): Promise<number[]> {
-  const { writes } = setup
-  return await withServer(setup, async ({ processId, ledger, load }) => {
-    // The first write of a thing waits for one fsync more: it marks the token as used.
-    await runLoad({ ...load, run: 'first', writes: 2 })
-    const inject = `inject=fdatasync,fsync:delay_enter=${milliseconds * 1000}`
-    const strace = await Strace.attach(processId, ['-e', 'trace=fdatasync,fsync', '-e', inject])
-    await runLoad({ ...load, run: 'delayed', writes })
+export function delayedSync(setup: PowerLossSetup, milliseconds: number): Promise<number[]> {
+  return underWatch(setup, async (service, writers) => {
+    const strace = await injectIntoSyncs(service.node(0), `delay_enter=${milliseconds * 1000}`)
+    const before = writers.ledger.acked.length
+    writers.start()
+    await untilAcked(writers, setup.writes)
+    await writers.stop()
     await strace.detach()
-    return ledger.waits('delayed')
+    return writers.ledger.acked.slice(before).map(({ sentAt, at }) => at - sentAt)
   })
+}
+
+/** With things that were written to: the first write of one waits for an fsync more, since it marks the token as used. */
+async function underWatch<T>(
+  { dataDir, args = [] }: PowerLossSetup,
+  task: (service: Service, writers: Writers) => Promise<T>,
+): Promise<T> {
+  const rounds = await Rounds.start({ dataDir, args, cast: ['heavy'], heavy: { sizes: 'one' } })
+  try {
+    const [writers] = rounds.writers
+    if (!writers) throw new Error('there are no writers')
+    await writers.begin(0)
+    await writers.mark()
+    return await task(rounds.service, writers)
+  } finally {
+    await rounds.end()
+  }
+}
+
+async function untilAcked({ ledger }: Writers, writes: number): Promise<void> {
+  const isEnough = () => ways.every(way => ledger.acks(way) >= writes)
+  if (!(await eventually(isEnough, 600_000))) throw new Error('the load takes too long')
 }

@@ -1,192 +1,111 @@
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { withDirectory } from '../helpers/with-server.ts'
+import { chosen, Report, withRounds } from '../rig/program.ts'
+import type { Fault, Round, RoundsSetup } from '../rig/rounds.ts'
+import { type Way, wayLetters, wayOf } from '../rig/writes.ts'
 import { historiesAtOnce, runHistories } from '../store/level/histories/run-histories.ts'
-import { cutConnections } from './cut.ts'
-import { failedSync, failedWrite, type SingleFault, singleFaults } from './failing-disk.ts'
-import { type Kill, KillRun } from './kill.ts'
-import { type KillPoint, killPoints } from './kill-point.ts'
-import { killApplying, killSessions } from './live-kills.ts'
-import { PauseRun, pauses } from './pause.ts'
-import { type Way, wayOf } from './planned-write.ts'
+import { cutConnections, failedSync, failedWrites, killedInFailedSync, pauseFaults } from './faults.ts'
+import { type Course, killAt, killPoints, magicPoints, sessionPoints, willPoints } from './kill.ts'
 import { delayedSync, traceAcks } from './power-loss.ts'
-import { Report } from './report.ts'
-import { WillRun, willEnds } from './wills.ts'
 
 /**
  * `npm run fault`: kill -9, loss of power, failing and late disks, pauses, in full. Prints what it found; ends with status 1 if a
- * promise broke. `--only <scenario>` runs one of them.
+ * promise broke. `--only <scenario>` runs one of them; `--rounds` of each fault, instead of those here.
  */
-const target = {
-  connections: 32,
-  devices: 8,
-  kills: 30,
-  killsPerPoint: 5,
-  acks: 20_000,
-  /** Of each way. */
-  tracedAcks: 1_000,
-  /** Milliseconds. */
-  syncDelay: 300,
-  /** Of each way, in each of the other scenarios. */
-  writes: 200,
-  roundsPerFault: 5,
-  willRounds: 5,
-  magicKills: 200,
-  sessionKills: 30,
-  pauseRounds: 100,
-  /** Servers side by side, since a pause is waiting. */
-  pausedServers: 5,
-  /** Of each way. */
-  cutWrites: 2_000,
-  /** Milliseconds. */
-  cutSyncDelay: 20,
-  histories: 10_000,
-  /** Side by side. */
-  stores: 2,
-}
-/** Rounds in which a point was not reached are checked and not counted; so many of them are too many. */
-const maximumRounds = 100
-const ways: readonly Way[] = ['HTTP', 'QoS 1', 'QoS 2']
-
+const { values } = parseArgs({ options: { only: { type: 'string' }, rounds: { type: 'string' } } })
+const rounds = (planned: number) => Number(values.rounds ?? planned)
 const report = new Report()
+const ways = Object.keys(wayLetters) as Way[]
 
-async function killUnderLoad(dataDir: string): Promise<void> {
-  const { connections, devices } = target
-  const run = new KillRun({ dataDir, connections, devices })
-  const kills: Kill[] = []
-  const proven = (point: KillPoint) =>
-    kills.filter(kill => kill.point === point && kill.proof !== undefined).length
-  const isEnough = () => run.ledger.acks() >= target.acks && kills.length >= target.kills
-  const next = () =>
-    killPoints.find(point => proven(point) < target.killsPerPoint) ??
-    (isEnough() ? undefined : 'random moment')
-  for (let point = next(); point && kills.length < maximumRounds; point = next()) {
-    const kill = await run.kill(point)
-    kills.push(kill)
-    const { acks, uncertain, kept, released, proof = 'not reached' } = kill
-    const counts = `${acks} acks, ${uncertain} uncertain of which ${kept} kept, ${released} with PUBREC only`
-    report.violations(`kill ${kills.length}, ${point}: ${counts}; ${proof.slice(0, 80)}`, kill.violations)
-  }
-  report.violations('at the end, with everything sent again that may be', await run.finalCheck())
-  report.table(kills)
-  for (const point of killPoints) {
-    report.line(proven(point) >= target.killsPerPoint, `${point}: reached ${proven(point)} times`)
-  }
-  const refused = run.ledger.withOutcome('refused').length
-  report.line(refused === 0, `writes refused while nothing was wrong: ${refused}`)
-  const counts = ways.map(way => `${run.ledger.acks(way)} over ${way}`)
-  report.line(isEnough(), `${run.ledger.acks()} acks in ${kills.length} kills: ${counts.join(', ')}`)
+interface Kills {
+  readonly setup: RoundsSetup
+  readonly points: Readonly<Record<string, Course>>
+  /** Rounds in which it was reached, of each point. */
+  readonly each: number
+  readonly acks?: number
 }
 
-async function endWithWills(dataDir: string): Promise<void> {
-  const run = new WillRun(dataDir)
-  for (const end of willEnds) {
-    for (let round = 1; round <= target.willRounds; round++) {
-      const what = `wills, ${end}, round ${round}`
-      const { proof = 'not reached', due, violations, left } = await run.run(end)
-      report.line(proof !== 'not reached', `${what}: ${proof}`)
-      report.violations(`${what}: ${due} due so far`, violations)
-      report.line(left.length === 0, `${what}: still kept: ${left.length}`)
+/** Rounds in which a point was not reached are checked, and not counted; so many of them, for each, are too many. */
+const tries = 4
+
+async function killInTurn(what: string, { setup, points, each, acks = 0 }: Kills): Promise<void> {
+  await withRounds(report, setup, async run => {
+    const found = new Map<string, Round[]>(Object.keys(points).map(point => [point, []]))
+    const reached = (point: string) => (found.get(point) ?? []).filter(({ proof }) => proof !== undefined)
+    const wanted = rounds(each)
+    let number = 0
+    const isMissing = (point: string) =>
+      reached(point).length < wanted && (found.get(point) ?? []).length < tries * wanted
+    const kill = async (point: string, course: Course) =>
+      void found.get(point)?.push(await report.round(run, killAt(point, course), ++number))
+    for (let turn = 0; turn < tries * wanted; turn++) {
+      for (const [point, course] of Object.entries(points)) if (isMissing(point)) await kill(point, course)
     }
+    for (const [point, course] of Object.entries(points).slice(0, 1)) {
+      while (values.rounds === undefined && run.acks < acks) await kill(point, course)
+    }
+    console.table(Object.fromEntries([...found].map(([point, all]) => [point, rowOf(all)])))
+    for (const point of Object.keys(points)) {
+      const times = reached(point).length
+      report.line(times >= wanted, `${what}, ${point}: reached ${times} times`)
+    }
+    const counts = ways.map(way => {
+      return `${run.ledgers.reduce((sum, ledger) => sum + ledger.acks(way), 0)} over ${way}`
+    })
+    console.log(`${what}: ${number} rounds, acks: ${counts.join(', ')}`)
+  })
+}
+
+function rowOf(all: readonly Round[]) {
+  const sum = (count: (round: Round) => number) => all.reduce((total, round) => total + count(round), 0)
+  return {
+    rounds: all.length,
+    reached: all.filter(({ proof }) => proof !== undefined).length,
+    kills: sum(({ kills = 0 }) => kills),
+    acks: sum(({ acks }) => acks),
+    violations: sum(({ violations }) => violations.length),
   }
 }
 
-async function cutUnderLoad(dataDir: string): Promise<void> {
-  const { cuts, violations } = await cutConnections(
-    { dataDir, writes: target.cutWrites },
-    target.cutSyncDelay,
-  )
-  report.violations(`${cuts} connections cut and back at once`, violations)
+/** @param each rounds of each fault */
+async function breakInTurn(setup: RoundsSetup, faults: readonly Fault[], each = 1): Promise<Round[]> {
+  const found: Round[] = []
+  await withRounds(report, setup, async run => {
+    for (let number = 1; number <= rounds(each); number++) {
+      for (const fault of faults) {
+        const round = await report.round(run, fault, number)
+        if ('proof' in round) report.line(round.proof !== undefined, `${fault.name}: it did happen`)
+        found.push(round)
+      }
+    }
+  })
+  return found
 }
 
 async function losePower(dataDir: string): Promise<void> {
-  const { covered, completed, violations } = await traceAcks({
-    dataDir: join(dataDir, 'traced'),
-    writes: target.tracedAcks,
-  })
-  for (const violation of violations.slice(0, 10)) console.log(violation)
-  report.line(violations.length === 0, `acks before their fdatasync, or out of order: ${violations.length}`)
+  const traced = await traceAcks({ dataDir: join(dataDir, 'traced'), writes: 1_000 })
+  const { covered, completed, violations, acks } = traced
+  report.list('acks before their fdatasync, or out of order', violations)
   for (const way of ways) {
-    const count = covered.filter(name => wayOf(name) === way).length
-    report.line(count === target.tracedAcks, `acks over ${way} after their fdatasync: ${count}`)
+    const count = new Set(covered.filter(name => wayOf(name) === way)).size
+    report.line(count === acks[way], `acks over ${way} after their fdatasync: ${count} of ${acks[way]}`)
   }
   const text = `PUBCOMPs after the fdatasync of the removal of their packet id: ${completed.length}`
-  report.line(completed.length === target.tracedAcks, text)
-  const { syncDelay, writes } = target
+  report.line(new Set(completed).size === acks['QoS 2'], text)
+  const [syncDelay, writes] = [300, 200]
   const took = await delayedSync({ dataDir: join(dataDir, 'delayed'), writes }, syncDelay)
   const earliest = Math.min(...took)
   report.line(
-    took.length === writes * ways.length && earliest >= syncDelay,
+    took.length >= writes * ways.length && earliest >= syncDelay,
     `fsync held back ${syncDelay} ms: ${took.length} acks, the earliest after ${earliest.toFixed(0)} ms`,
-  )
-}
-
-const storeAway = ['503 store_unavailable', '503 store_timeout', 'CONNACK 0', 'CONNACK 3', 'CONNACK missing']
-
-async function failDisk(dataDir: string): Promise<void> {
-  const { writes } = target
-  for (const end of ['recover', 'kill'] as const) {
-    const what = `EIO from fsync, then ${end}`
-    const failed = await failedSync({ dataDir: join(dataDir, end), writes }, end)
-    report.answers(what, failed.answers, storeAway)
-    const { ackedMeanwhile, unackedMeanwhile, connacks, reads } = failed
-    const counts = `acks: ${ackedMeanwhile}, MQTT writes without one: ${unackedMeanwhile}`
-    report.line(ackedMeanwhile === 0 && unackedMeanwhile > 0, `${what}: meanwhile: ${counts}`)
-    const isRefused = connacks.every(returnCode => returnCode === 3)
-    report.line(isRefused, `${what}: CONNACKs meanwhile: ${connacks.join(', ')}`)
-    const isExpected = reads.every(status => status === 200 || status === 503)
-    report.line(isExpected, `${what}: reads meanwhile: ${reads.join(', ')}`)
-    if (end === 'recover') {
-      const isWhole = failed.ackedAfter === writes * ways.length
-      report.line(isWhole, `${what}: acks when fsync works again: ${failed.ackedAfter}`)
-      report.violations(`${what}: afterwards`, failed.recovered)
-    }
-    report.violations(`${what}: after a restart`, failed.restarted)
-  }
-  for (const fault of Object.keys(singleFaults) as SingleFault[]) {
-    for (let round = 1; round <= target.roundsPerFault; round++) {
-      const what = `one ${fault}, round ${round}`
-      const failed = await failedWrite({ dataDir: join(dataDir, what), writes }, fault)
-      report.line(failed.hasFailed, `${what}: it did happen`)
-      const whileShort = fault === 'ENOSPC from write' ? ['503 store_full'] : []
-      report.answers(what, failed.answers, ['201', '400 invalid_key', ...whileShort, ...storeAway])
-      report.violations(`${what}: afterwards`, failed.recovered)
-      report.violations(`${what}: after a restart`, failed.restarted)
-    }
-  }
-}
-
-async function pauseUnderLoad(dataDir: string): Promise<void> {
-  const { pauseRounds, pausedServers } = target
-  let acks = 0
-  let givenUp = 0
-  const pauseOne = async (place: number) => {
-    const run = new PauseRun(join(dataDir, `${place}`))
-    const what = `paused server ${place + 1}`
-    try {
-      for (let round = 0; round < pauseRounds / pausedServers; round++) {
-        const pause = pauses[(round + place) % pauses.length] ?? 'SIGSTOP'
-        const { violations, ...counts } = await run.pause(pause)
-        acks += counts.acks
-        givenUp += counts.givenUp
-        const text = `${counts.held} ms; ${counts.acks} acks, ${counts.givenUp} times store_timeout`
-        report.list(`${what}, round ${round + 1}, ${pause} for ${text}`, violations)
-      }
-      report.list(`${what}: at the end`, await run.finish())
-    } finally {
-      await run.abandon()
-    }
-  }
-  await Promise.all(Array.from({ length: pausedServers }, (_, place) => pauseOne(place)))
-  report.line(
-    givenUp > 0,
-    `${pauseRounds} pauses: ${acks} acks, ${givenUp} writes were given up and sent again`,
   )
 }
 
 /** What the records of a store add up to, while it is packed and killed. */
 async function killHistories(directory: string): Promise<void> {
-  const { histories, stores } = target
+  const histories = rounds(100) * 100
   let [firstSeed, ran, kills] = [1 + Math.floor(Math.random() * 2 ** 30), 0, 0]
   const runOne = async () => {
     while (ran < histories) {
@@ -198,31 +117,51 @@ async function killHistories(directory: string): Promise<void> {
       report.list(`${historiesAtOnce} histories from seed ${seed} on, ${found.kills} kills`, found.faults)
     }
   }
-  await Promise.all(Array.from({ length: stores }, runOne))
+  await Promise.all([runOne(), runOne()])
   report.line(kills > ran / historiesAtOnce, `${ran} histories, ${kills} kills`)
 }
 
-const scenarios: Readonly<Record<string, (directory: string) => Promise<void>>> = {
-  kills: async directory => {
+const scenarios: Readonly<Record<string, (dataDir: string) => Promise<void>>> = {
+  kills: async dataDir => {
     // Two at a time, since much of a life of a server is waiting; the others look at times, and at every call of one.
-    const killed = killUnderLoad(join(directory, 'killed')).then(() =>
-      killSessions(report, join(directory, 'sessions'), target.sessionKills),
-    )
-    const applying = killApplying(report, join(directory, 'magic'), target.magicKills)
-    await Promise.all([killed, applying])
+    const setup = (name: string, who: RoundsSetup['cast'][number]) =>
+      ({ dataDir: join(dataDir, name), cast: [who], writers: 16, deadline: 30_000 }) as const
+    const heavy = { setup: setup('heavy', 'heavy'), points: killPoints, each: 5, acks: 20_000 }
+    const steady = { setup: setup('steady', 'steady'), points: sessionPoints, each: 4 }
+    const magic = { setup: setup('magic', 'magic'), points: magicPoints, each: 13 }
+    const killed = killInTurn('writes', heavy).then(() => killInTurn('sessions', steady))
+    await Promise.all([killed, killInTurn('magic', magic)])
   },
-  wills: directory => endWithWills(join(directory, 'wills')),
-  cuts: directory => cutUnderLoad(join(directory, 'cut')),
+  wills: dataDir => killInTurn('wills', { setup: { dataDir, cast: ['wills'] }, points: willPoints, each: 5 }),
+  cuts: async dataDir => {
+    await breakInTurn({ dataDir, cast: ['heavy'] }, [cutConnections(6_000, 20)])
+  },
   power: losePower,
-  disk: failDisk,
-  pauses: directory => pauseUnderLoad(join(directory, 'paused')),
+  disk: async dataDir => {
+    const setup = { dataDir, cast: ['heavy'] } as const
+    await breakInTurn(setup, [failedSync(), killedInFailedSync])
+    await breakInTurn(setup, failedWrites, 5)
+  },
+  pauses: async dataDir => {
+    // Servers side by side, since a pause is waiting.
+    const servers = Array.from({ length: 5 }, (_, place) => {
+      const setup = { dataDir: join(dataDir, `${place}`), cast: ['steady'], deadline: 30_000 } as const
+      return breakInTurn(setup, pauseFaults, 10)
+    })
+    const found = (await Promise.all(servers)).flat()
+    const givenUp = found.filter(({ notes }) => notes.some(note => note.includes('store_timeout'))).length
+    report.line(
+      givenUp > 0,
+      `${found.length} pauses, in ${givenUp} of them writes were given up and sent again`,
+    )
+  },
   histories: killHistories,
 }
 
-const { values } = parseArgs({ options: { only: { type: 'string' } } })
-const names = Object.keys(scenarios).filter(name => values.only === undefined || name === values.only)
-if (names.length === 0) throw new Error(`--only takes one of ${Object.keys(scenarios).join(', ')}`)
 await withDirectory(async directory => {
-  for (const name of names) await scenarios[name]?.(directory)
+  for (const name of chosen(Object.keys(scenarios), values.only)) {
+    await mkdir(join(directory, name))
+    await scenarios[name]?.(join(directory, name))
+  }
 })
 process.exitCode = report.broken === 0 ? 0 : 1

@@ -1,6 +1,13 @@
-import { die } from './die.ts'
-import { holdReads, type Operation, watchBatches } from './watched-batches.ts'
-import { watchAcknowledged, watchPublished } from './watched-sockets.ts'
+import {
+  acksIn,
+  die,
+  holdReads,
+  type Operation,
+  publishesIn,
+  watchBatches,
+  watchRead,
+  watchSent,
+} from './watched.ts'
 
 const sessionName = /^omqtt-sessions\//
 
@@ -11,14 +18,14 @@ const longerThanSaving = 1_200
 export const sessionPoints: Record<string, (after: number) => void> = {
   'PUBLISH sent to a session': after => {
     let sent = 0
-    watchPublished(count => {
+    watchSent(publishesIn, 'behind', count => {
       sent += count
       if (sent > after) die(`${count} messages sent, after ${sent - count}`)
     })
   },
   'PUBACK of a session arrived': after => {
     let arrived = 0
-    watchAcknowledged(count => {
+    watchRead(acksIn('PUBACK'), count => {
       arrived += count
       if (arrived > after)
         die(`${count} PUBACKs have arrived and are not handed on, after ${arrived - count}`)

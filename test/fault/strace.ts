@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import type { ServerProcess } from '../helpers/server-process.ts'
 
 const attached = /^strace: Process \d+ attached/m
 
@@ -50,4 +51,10 @@ export class Strace {
   async ended(): Promise<void> {
     await this.#ended
   }
+}
+
+/** @param what of each fsync, such as `error=EIO` */
+export function injectIntoSyncs({ process }: ServerProcess, what: string): Promise<Strace> {
+  const options = ['-e', 'trace=fdatasync,fsync', '-e', `inject=fdatasync,fsync:${what}`]
+  return Strace.attach(Number(process.pid), options)
 }

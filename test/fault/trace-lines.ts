@@ -1,4 +1,4 @@
-import type { LoggedOperation } from './level-batch.ts'
+import type { LoggedOperation } from './level-log.ts'
 
 /** Made-up lines of a trace, and a made-up log, for tests of what reads them. */
 

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { readBatch } from './level-batch.ts'
-import { readLevelLog } from './level-log.ts'
+import { readBatch, readLevelLog } from './level-log.ts'
 import { parseTrace } from './trace.ts'
 import { batchOf, callOf, fragment } from './trace-lines.ts'
 

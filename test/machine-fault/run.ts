@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { Report } from '../fault/report.ts'
+import { Report } from '../rig/program.ts'
 import { withDirectory } from '../helpers/with-server.ts'
 import { connectManyTo } from './few-descriptors.ts'
 import { fillDisk, fillings } from './full-disk.ts'

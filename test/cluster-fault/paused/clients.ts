@@ -1,6 +1,6 @@
 import { write } from '../../helpers/http-client.ts'
 import type { ServerProcess } from '../../helpers/server-process.ts'
-import { untilNothingWrong } from '../participant.ts'
+import { untilNothingWrong } from '../../rig/participant.ts'
 import { PauseClient, type Place, type Steps } from './pause-client.ts'
 import { Publisher, type PublisherSetup } from './publisher.ts'
 import { checkValues, difference, LiveValues, settledWithin, storedIn } from './views.ts'

@@ -9,7 +9,7 @@ import {
 } from '../../helpers/mqtt-client.ts'
 import type { ServerProcess } from '../../helpers/server-process.ts'
 import { within } from '../../helpers/waiting.ts'
-import { untilDone } from '../participant.ts'
+import { untilDone } from '../../rig/participant.ts'
 import { type LiveValues, SentWrites, type Views } from './views.ts'
 
 /** What a client does with its connection to the paused node before it goes to the other one. */

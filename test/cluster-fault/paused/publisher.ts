@@ -1,6 +1,6 @@
 import type { QoS } from 'mqtt-packet'
 import { isOf, type MqttClient, publishPacket } from '../../helpers/mqtt-client.ts'
-import { untilDone } from '../participant.ts'
+import { untilDone } from '../../rig/participant.ts'
 import { PauseClient, type Place, type Session, type Steps } from './pause-client.ts'
 import { type Copies, checkMagic, checkValues } from './views.ts'
 

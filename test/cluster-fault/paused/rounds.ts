@@ -1,11 +1,11 @@
 import { openClient } from '../../../src/store/redis/connection/connection.ts'
 import { redisKeys } from '../../../src/store/redis/keys.ts'
-import type { Report } from '../../fault/report.ts'
 import { createThing } from '../../helpers/http-client.ts'
 import type { ServerProcess } from '../../helpers/server-process.ts'
 import { within } from '../../helpers/waiting.ts'
-import { seconds, untilDone } from '../participant.ts'
-import { Service } from '../service.ts'
+import { seconds, untilDone } from '../../rig/participant.ts'
+import type { Report } from '../../rig/program.ts'
+import { Service } from '../../rig/server.ts'
 import { kinds } from './clients.ts'
 import {
   type PauseClient,
@@ -38,7 +38,7 @@ export class PausedRounds {
   /** Whoever starts them ends them. @param clocks by how much that of each node is ahead, seconds */
   static async start(clocks: readonly [number, number]): Promise<PausedRounds> {
     const environment = { THINGWIRE_STORE_TIMEOUT: String(storeTimeout) }
-    return new PausedRounds(await Service.start(2, { isBalanced: false, clocks, environment }))
+    return new PausedRounds(await Service.start({ clocks, environment }))
   }
 
   /** @returns what is wrong, in words */

@@ -1,10 +1,10 @@
-import type { Count } from '../../fault/counter.ts'
 import { Changes } from '../../helpers/changes.ts'
 import { readAll, type Thing } from '../../helpers/http-client.ts'
 import { connectMqtt, type Message, type MqttClient } from '../../helpers/mqtt-client.ts'
 import type { ServerProcess } from '../../helpers/server-process.ts'
-import { untilNothingWrong } from '../participant.ts'
-import { retainedOf } from '../views.ts'
+import type { Count } from '../../rig/magic/counter.ts'
+import { untilNothingWrong } from '../../rig/participant.ts'
+import { retainedOf } from '../../rig/views.ts'
 
 /** A live subscriber to every resource of one thing, without a session. */
 export class LiveValues {

@@ -1,0 +1,76 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type ReadRecord, readAll, type Thing } from '../../helpers/http-client.ts'
+import { connectMqtt, isMessageOn, type MqttClient } from '../../helpers/mqtt-client.ts'
+import type { ServerProcess } from '../../helpers/server-process.ts'
+import { differences, type MagicModel, type States } from './model.ts'
+
+const stateKeys = ['$geo', '$settings', '$count'] as const
+
+/** What is wrong with the states of a thing, over REST and as retained messages, in words. */
+export async function checkStates(server: ServerProcess, thing: Thing, model: MagicModel): Promise<string[]> {
+  const items = await Promise.all(stateKeys.map(key => readItem(server, thing, key)))
+  const [$geo, $settings, $count] = items.map(item => item?.value)
+  const read: States = { $geo, $settings, $count }
+  const wrong = differences(read, model.states).map(key => {
+    return `${key} of ${thing.thingId} is ${JSON.stringify(read[key])}, not ${JSON.stringify(model.states[key])}`
+  })
+  const present = stateKeys.flatMap((key, index) => (items[index] ? [[key, items[index]] as const] : []))
+  return [...wrong, ...(await checkRetained(server, thing, present))]
+}
+
+/** What is wrong with the history of a thing's magic resources, in words. */
+export async function checkHistory(
+  server: ServerProcess,
+  thing: Thing,
+  model: MagicModel,
+): Promise<string[]> {
+  const wrong: string[] = []
+  for (const [key, kept] of model.history) {
+    const stored = await readAll(server, thing, key)
+    const values = new Set(stored.map(({ value }) => JSON.stringify(value)))
+    const dated = new Set(stored.map(({ value, datetime }) => `${datetime} ${JSON.stringify(value)}`))
+    const isThere = ({ value, datetime }: (typeof kept)[number]) =>
+      datetime === undefined
+        ? values.has(JSON.stringify(value))
+        : dated.has(`${new Date(datetime).toISOString()} ${JSON.stringify(value)}`)
+    const missing = kept.filter(record => !isThere(record))
+    if (missing.length > 0) wrong.push(`${key} of ${thing.thingId}: missing ${JSON.stringify(missing[0])}`)
+    if (stored.length !== kept.length) {
+      wrong.push(`${key} of ${thing.thingId}: ${stored.length} records, not ${kept.length}`)
+    }
+  }
+  return wrong
+}
+
+async function readItem(
+  { url }: ServerProcess,
+  { thingToken }: Thing,
+  key: string,
+): Promise<ReadRecord | undefined> {
+  const response = await fetch(`${url}/v2/things/${thingToken}/resources/${encodeURIComponent(key)}`)
+  const items = (await response.json()) as ReadRecord[]
+  return response.status === 200 ? items[0] : undefined
+}
+
+/** Retained messages are what REST gives (contract §7). */
+async function checkRetained(
+  { mqttUrl }: ServerProcess,
+  { thingId, thingToken }: Thing,
+  items: readonly (readonly [key: string, item: ReadRecord])[],
+): Promise<string[]> {
+  const client = await connectMqtt({ url: mqttUrl, username: 'reader', password: thingToken })
+  await client.subscribe(`things/${thingId}/values/+`)
+  const wrong: string[] = []
+  for (const [key, item] of items) {
+    const message = await retainedOf(client, `things/${thingId}/values/${key}`)
+    if (isDeepStrictEqual(message, item)) continue
+    wrong.push(`retained ${key} of ${thingId} is ${JSON.stringify(message)}, not ${JSON.stringify(item)}`)
+  }
+  await client.disconnect()
+  return wrong
+}
+
+async function retainedOf(client: MqttClient, topic: string): Promise<unknown> {
+  const { payload, retain } = await client.next(isMessageOn(topic))
+  return retain ? JSON.parse(payload.toString()) : `not retained: ${payload}`
+}

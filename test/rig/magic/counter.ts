@@ -1,0 +1,50 @@
+import type { MagicResource } from '../../../src/magic/magic-resource.ts'
+
+/** State of `$count`: what was applied, so that what is applied twice, or out of turn, is seen. */
+export interface Count {
+  readonly applied: number
+  /** Of each writer the last value. */
+  readonly last: Readonly<Record<string, string>>
+  /** Values that came when their writer's last was not the one before them in time. */
+  readonly disordered: readonly string[]
+}
+
+const countedValue = /^[a-z]+(\d+)-[h12]-(\d+)-(\d+)-(\d+)$/
+
+/** `$count`, a magic resource of a host: counts its records, of which each writer numbers its own. */
+export const counter: MagicResource = {
+  key: '$count',
+  check({ value }) {
+    if (typeof value === 'string' && countedValue.test(value)) return { value }
+    return { field: 'value', reason: 'invalid_value', message: 'value must be that of a planned write' }
+  },
+  apply(state, { value, receivedAt }) {
+    const before = (state?.value ?? noCount) as Count
+    return { value: counted(before, String(value)), datetime: receivedAt }
+  },
+}
+
+export const noCount: Count = { applied: 0, last: {}, disordered: [] }
+
+export function counted(before: Count, value: string): Count {
+  const writer = writerOf(value)
+  const last = before.last[writer]
+  const isNext = last === undefined || isBehind(value, last)
+  return {
+    applied: before.applied + 1,
+    last: { ...before.last, [writer]: value },
+    disordered: isNext ? before.disordered : [...before.disordered, value].slice(-10),
+  }
+}
+
+function writerOf(value: string): string {
+  return countedValue.exec(value)?.[2] ?? ''
+}
+
+/** Run, number of the write in the run, place in the write. */
+function isBehind(value: string, last: string): boolean {
+  const numbers = (text: string) => (countedValue.exec(text) ?? []).slice(1).map(Number)
+  const [run = 0, , number = 0, index = 0] = numbers(value)
+  const [lastRun = 0, , lastNumber = 0, lastIndex = 0] = numbers(last)
+  return run - lastRun > 0 || (run === lastRun && (number - lastNumber || index - lastIndex) > 0)
+}

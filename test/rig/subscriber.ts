@@ -1,0 +1,399 @@
+import { get } from 'node:http'
+import type { Packet } from 'mqtt-packet'
+import { Changes } from '../helpers/changes.ts'
+import type { Thing } from '../helpers/http-client.ts'
+import { connectAccepted, connectMqtt, isOf, type Message, type MqttClient } from '../helpers/mqtt-client.ts'
+import type { ServerProcess } from '../helpers/server-process.ts'
+import { EventParser } from '../http/event-source.ts'
+import type { CommitOrder } from './commit-order.ts'
+import { fleeting, SequenceCheck } from './ledger.ts'
+
+/** What a receiver is to get: each record, or each write as a whole. */
+export type Wanted = keyof CommitOrder
+
+/** What one receiver got of one thing over all of its connections: from sessions and streams alike. */
+export class Receiver {
+  readonly name: string
+  readonly thingId: string
+  readonly wanted: Wanted
+  readonly #check: SequenceCheck
+  readonly #got = new Set<string>()
+  readonly #breaches: string[] = []
+  /** Not held against the commit order yet; undefined: a new connection. */
+  #unchecked: (string | undefined)[] = []
+  readonly #changes = new Changes()
+
+  constructor(name: string, thingId: string, wanted: Wanted) {
+    this.name = `${name} of ${thingId}`
+    this.thingId = thingId
+    this.wanted = wanted
+    this.#check = new SequenceCheck(this.name)
+  }
+
+  /** In words. */
+  get violations(): readonly string[] {
+    return [...this.#breaches, ...this.#check.violations]
+  }
+
+  /** Whether this came before. */
+  has(value: string): boolean {
+    return this.#got.has(value)
+  }
+
+  /** Messages that came again on a later connection. */
+  get repeated(): number {
+    return this.#check.repeated
+  }
+
+  connected(): void {
+    this.#unchecked.push(undefined)
+  }
+
+  /** @param value of a record, or of the first of a write */
+  take(value: string): void {
+    if (value === fleeting) return
+    this.#unchecked.push(value)
+    this.#got.add(value)
+    this.#changes.tell()
+  }
+
+  breach(text: string): void {
+    this.#breaches.push(`${this.name}: ${text}`)
+  }
+
+  /** Compares what came since the last call with the order in which it was committed. */
+  check(order: CommitOrder): void {
+    const places = new Map(order[this.wanted].map((value, place) => [value, place]))
+    for (const value of this.#unchecked.splice(0)) {
+      const place = value === undefined ? undefined : places.get(value)
+      if (value === undefined) this.#check.connected()
+      else if (place === undefined) this.breach(`${value} came, and is not there`)
+      else this.#check.take(place)
+    }
+  }
+
+  /** @returns what of this has not come by the deadline, milliseconds */
+  async until(values: readonly string[], deadline: number): Promise<string[]> {
+    await this.#changes.until(() => values.every(value => this.#got.has(value)), deadline)
+    return values.filter(value => !this.#got.has(value))
+  }
+}
+
+/**
+ * What its client does under load. `staying`: nothing. `away`: it is not there. `restless`: it leaves and comes back.
+ * `lagging`: it acknowledges late.
+ */
+export type Habit = 'staying' | 'away' | 'restless' | 'lagging'
+
+/** A connection may be silent for as long as a load lasts, milliseconds. */
+const silence = 600_000
+/** Messages that a lagging client has not acknowledged. */
+const lag = 16
+
+/** A persistent session at QoS 1 with its client, over many lives of the server. */
+export class LiveSession {
+  readonly habit: Habit
+  readonly receiver: Receiver
+  readonly #thing: Thing
+  #client: MqttClient | undefined
+  #isNew = true
+  /** A CONNECT that was refused may have made a session, or not. */
+  #wasRefused = false
+  #hasForgottenDup = false
+  #leaves = 0
+
+  constructor(habit: Habit, thing: Thing, wanted: Wanted) {
+    this.habit = habit
+    this.receiver = new Receiver(`${habit} session for ${wanted}`, thing.thingId, wanted)
+    this.#thing = thing
+  }
+
+  /** Resolves when the connection is gone, whoever ended it. */
+  get closed(): Promise<void> {
+    return this.#client?.closed ?? Promise.resolve()
+  }
+
+  /** @throws Error if there is no CONNACK */
+  async connect({ mqttUrl: url }: ServerProcess): Promise<void> {
+    const { thingId, thingToken } = this.#thing
+    const client = await connectMqtt({
+      url,
+      clientId: `${this.habit}-${this.receiver.wanted}`,
+      clean: false,
+      username: 'subscriber',
+      password: thingToken,
+      acknowledges: false,
+      deadline: silence,
+    })
+    const { returnCode, sessionPresent } = client.connack
+    if (returnCode !== 0) {
+      this.#wasRefused = true
+      throw new Error(`${this.receiver.name}: CONNACK ${returnCode}`)
+    }
+    const isWrong = sessionPresent ? this.#isNew && !this.#wasRefused : !this.#isNew
+    if (isWrong) this.receiver.breach(`session present is ${sessionPresent}`)
+    this.receiver.connected()
+    this.#client = client
+    const receiving = this.#receive(client)
+    // Before SUBACK it is not known whether there is a session.
+    if (this.#isNew) {
+      const filter = this.receiver.wanted === 'writes' ? `v2/things/${thingId}` : `things/${thingId}/values/+`
+      await client.subscribe(filter)
+    }
+    this.#isNew = false
+    void receiving
+  }
+
+  /** Alternately with DISCONNECT and without a word. */
+  async leave(): Promise<void> {
+    const client = this.#client
+    this.#client = undefined
+    await (this.#leaves++ % 2 === 0 ? client?.disconnect() : client?.destroy())
+  }
+
+  async #receive(client: MqttClient): Promise<void> {
+    const unacked: Packet[] = []
+    try {
+      for (;;) {
+        const packet = await client.next(isOf('publish'))
+        if (!packet.retain) this.#take(valueIn(packet.payload.toString()), packet.dup)
+        if (packet.qos === 1) unacked.push(packet)
+        while (unacked.length > (this.habit === 'lagging' ? lag : 0)) {
+          client.send({ cmd: 'puback', messageId: unacked.shift()?.messageId ?? 0 })
+        }
+      }
+    } catch {
+      // The connection is gone.
+    }
+  }
+
+  #take(value: string, dup: boolean): void {
+    // MQTT-3.3.1-1
+    if (!dup && !this.#hasForgottenDup && this.receiver.has(value)) {
+      this.#hasForgottenDup = true
+      this.receiver.breach(`messages came again without DUP, ${value} first`)
+    }
+    this.receiver.take(value)
+  }
+}
+
+/** Of the record, or of the first one of an array. */
+function valueIn(text: string): string {
+  const [record] = [JSON.parse(text)].flat() as { value: unknown }[]
+  return String(record?.value)
+}
+
+/** A client of server-sent events that resumes where it was, over many lives of the server. */
+export class EventReader {
+  readonly habit: Habit
+  readonly receiver: Receiver
+  /** Resolves when the stream is gone, whoever ended it. */
+  closed: Promise<void> = Promise.resolve()
+  readonly #thing: Thing
+  #lastId = ''
+  #connection: AbortController | undefined
+
+  constructor(habit: Habit, thing: Thing) {
+    this.habit = habit
+    this.receiver = new Receiver(`${habit} stream`, thing.thingId, 'writes')
+    this.#thing = thing
+  }
+
+  /** Resolves when the stream has begun. */
+  async connect({ url }: ServerProcess): Promise<void> {
+    const connection = new AbortController()
+    this.#connection = connection
+    const response = await fetch(`${url}/v2/things/${this.#thing.thingToken}`, {
+      headers: {
+        accept: 'text/event-stream',
+        ...(this.#lastId !== '' && { 'last-event-id': this.#lastId }),
+      },
+      signal: connection.signal,
+    })
+    if (response.status !== 200 || !response.body) throw new Error(`no stream: ${response.status}`)
+    this.receiver.connected()
+    this.closed = this.#read(response.body)
+  }
+
+  async leave(): Promise<void> {
+    this.#connection?.abort()
+  }
+
+  async #read(body: ReadableStream<Uint8Array>): Promise<void> {
+    const parser = new EventParser(this.#lastId)
+    const decoder = new TextDecoder()
+    try {
+      for await (const piece of body) {
+        parser.feed(decoder.decode(piece, { stream: true }))
+        this.#lastId = parser.lastEventId
+        for (const { event, data } of parser.events.splice(0)) {
+          if (event === 'values') this.receiver.take(valueIn(data))
+          else this.receiver.breach(`event: ${event}`)
+        }
+      }
+    } catch {
+      // The connection is gone.
+    }
+  }
+}
+
+/** How a subscriber without a session gets its messages. */
+export const liveWays = ['QoS 0', 'QoS 1', 'QoS 1 over WebSocket', 'chunks'] as const
+type LiveWay = (typeof liveWays)[number]
+
+/** What came over one connection. */
+interface Visit {
+  readonly values: string[]
+  isOver: boolean
+}
+
+interface Open {
+  readonly closed: Promise<void>
+  close(): Promise<void>
+}
+
+/** A subscriber without a session: each connection gets everything, in order, or the connection is closed. */
+export class LiveSubscriber {
+  readonly name: string
+  readonly thing: Thing
+  readonly way: LiveWay
+  readonly #visits: Visit[] = []
+  #open: Open | undefined
+
+  constructor(way: LiveWay, thing: Thing, at: string) {
+    this.name = `${way} at ${at} of ${thing.thingId}`
+    this.thing = thing
+    this.way = way
+  }
+
+  /** How often its connection was closed. */
+  get losses(): number {
+    return this.#visits.filter(({ isOver }) => isOver).length
+  }
+
+  /** Whether nothing has come over the connection that is open. */
+  get isNew(): boolean {
+    const visit = this.#visits.at(-1)
+    return visit?.isOver === false && visit.values.length === 0
+  }
+
+  get closed(): Promise<void> {
+    return this.#open?.closed ?? Promise.resolve()
+  }
+
+  get wanted(): Wanted {
+    return this.way === 'chunks' ? 'writes' : 'values'
+  }
+
+  /** Resolves when it is subscribed. @throws Error if it is not let in */
+  async connect(server: ServerProcess): Promise<void> {
+    const visit: Visit = { values: [], isOver: false }
+    const take = (text: string) => {
+      const value = valueIn(text)
+      if (value !== fleeting) visit.values.push(value)
+    }
+    this.#open = await (this.way === 'chunks'
+      ? this.#openChunks(server, take)
+      : this.#subscribe(server, take))
+    this.#visits.push(visit)
+    void this.#open.closed.then(() => {
+      visit.isOver = true
+    })
+  }
+
+  async leave(): Promise<void> {
+    await this.#open?.close()
+  }
+
+  /** Whether everything has come over the connection that is open. */
+  isComplete(order: CommitOrder): boolean {
+    const visit = this.#visits.at(-1)
+    return visit?.isOver !== false || visit.values.at(-1) === order[this.wanted].at(-1)
+  }
+
+  /** Faults of everything that has come so far, in words. */
+  check(order: CommitOrder): string[] {
+    const wanted = order[this.wanted]
+    const places = new Map(wanted.map((value, place) => [value, place]))
+    return this.#visits.flatMap(({ values, isOver }, visit) => {
+      const first = places.get(values[0] ?? '') ?? 0
+      const wrong = values.findIndex((value, index) => value !== wanted[first + index])
+      const at = `${this.name}, connection ${visit + 1}`
+      if (wrong !== -1) return [`${at}: ${values[wrong]} where ${wanted[first + wrong]} is due`]
+      if (visit === 0 && values.length > 0 && first !== 0) return [`${at}: begins with ${values[0]}`]
+      if (isOver || this.isComplete(order)) return []
+      return [`${at}: nothing behind ${values.at(-1)}, and it is still open`]
+    })
+  }
+
+  async #subscribe(server: ServerProcess, take: (text: string) => void): Promise<Open> {
+    const { thingId, thingToken } = this.thing
+    const url = this.way === 'QoS 1 over WebSocket' ? server.webSocketUrl : server.mqttUrl
+    const onMessage = ({ payload, retain }: Message) => {
+      if (!retain) take(payload.toString())
+    }
+    const client = await connectAccepted({ url, username: 'live', password: thingToken, onMessage })
+    await client.subscribe(`things/${thingId}/values/+`, this.way === 'QoS 0' ? 0 : 1)
+    return { closed: client.closed, close: () => client.destroy() }
+  }
+
+  #openChunks({ url }: ServerProcess, take: (text: string) => void): Promise<Open> {
+    return new Promise((resolve, reject) => {
+      const outgoing = get(
+        `${url}/v2/things/${this.thing.thingToken}?keepAlive=1000`,
+        { agent: false },
+        incoming => {
+          const closed = new Promise<void>(end => incoming.once('close', end))
+          if (incoming.statusCode !== 200) reject(new Error(`no stream: ${incoming.statusCode}`))
+          void closed.then(() => reject(new Error('no stream: it ended before it began')))
+          incoming.on('error', () => {})
+          const close = async () => {
+            incoming.destroy()
+            await closed
+          }
+          // A load balancer may send several chunks as one.
+          const documents = new JsonDocuments()
+          incoming.setEncoding('utf8')
+          incoming.on('data', (part: string) => {
+            for (const document of documents.take(part)) {
+              if (document.startsWith('[')) take(document)
+              else if (document.includes('"status"')) resolve({ closed, close })
+            }
+          })
+        },
+      )
+      outgoing.on('error', reject)
+    })
+  }
+}
+
+/** Objects and arrays that come one behind the other, with nothing between them, in parts of any size. */
+export class JsonDocuments {
+  #text = ''
+  /** The first letter that was not looked at. */
+  #at = 0
+  #depth = 0
+  #isInString = false
+
+  /** @returns those that end with this part, as texts */
+  take(part: string): string[] {
+    const documents: string[] = []
+    this.#text += part
+    for (; this.#at < this.#text.length; this.#at++) {
+      const letter = this.#text[this.#at]
+      if (this.#isInString) {
+        if (letter === '\\') this.#at++
+        else if (letter === '"') this.#isInString = false
+      } else if (letter === '"') this.#isInString = true
+      else if (letter === '{' || letter === '[') this.#depth++
+      else if (letter === '}' || letter === ']') {
+        this.#depth--
+        if (this.#depth > 0) continue
+        documents.push(this.#text.slice(0, this.#at + 1))
+        this.#text = this.#text.slice(this.#at + 1)
+        this.#at = -1
+      }
+    }
+    return documents
+  }
+}
