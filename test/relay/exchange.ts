@@ -1,11 +1,14 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { connectAsync, type MqttClient } from 'mqtt'
-import { ask, type Session, type Thing } from '../helpers/http-client.ts'
+import { Changes } from '../helpers/changes.ts'
+import { ask, readAll, type Session, type Thing } from '../helpers/http-client.ts'
+import { freePort } from '../helpers/redis-server.ts'
 import { noRateLimits, type ServerProcess, startServer } from '../helpers/server-process.ts'
-import { freePort } from './free-port.ts'
-import { runProgram } from './run-program.ts'
-import { Sequences } from './sequences.ts'
+import { SequenceCheck } from '../rig/ledger.ts'
 
 /**
  * Clients of mqtt.js, paho and mosquitto exchange messages on other topics, 20 in flight each, while they write readings of their
@@ -18,6 +21,57 @@ export interface ExchangeOptions {
   readonly messages: number
   /** Whether the server is killed in the middle, and started again: then only sessions that outlive a connection see all. */
   readonly isKilled: boolean
+}
+
+/** How long may pass without a message before the rest is given up, milliseconds. */
+const patience = 60_000
+
+interface Expected {
+  readonly topic: string
+  readonly count: number
+}
+
+/** The numbers that one subscriber has received on each topic: from 0 on, each once, if nothing is wrong. */
+class Sequences {
+  readonly #topics = new Map<string, SequenceCheck>()
+  readonly #mayRepeat: boolean
+  readonly #changes = new Changes()
+  count = 0
+
+  /** @param mayRepeat whether a message may come again: its publisher may have sent it again */
+  constructor(mayRepeat: boolean) {
+    this.#mayRepeat = mayRepeat
+  }
+
+  add(topic: string, n: number): void {
+    const sequence = this.#topics.get(topic) ?? new SequenceCheck(topic)
+    this.#topics.set(topic, sequence)
+    if (n === sequence.next) this.count++
+    else if (this.#mayRepeat && n < sequence.next) sequence.connected()
+    sequence.take(n)
+    this.#changes.tell()
+  }
+
+  /** Resolves when everything has come, or nothing more does. */
+  async until(expected: readonly Expected[]): Promise<void> {
+    const isThere = () => expected.every(({ topic, count }) => this.#next(topic) >= count)
+    for (let before = -1; !isThere() && this.count > before; ) {
+      before = this.count
+      await this.#changes.until(isThere, patience)
+    }
+  }
+
+  faults(expected: readonly Expected[]): readonly string[] {
+    const missing = expected.filter(({ topic, count }) => this.#next(topic) !== count)
+    return [
+      ...[...this.#topics.values()].flatMap(({ violations }) => violations.slice(0, 3)),
+      ...missing.map(({ topic, count }) => `${topic}: ${this.#next(topic)} of ${count} came in order`),
+    ]
+  }
+
+  #next(topic: string): number {
+    return this.#topics.get(topic)?.next ?? 0
+  }
 }
 
 const inFlight = 20
@@ -60,7 +114,7 @@ export async function exchange({ dataDir, messages, isKilled }: ExchangeOptions)
   try {
     const password = await sessionOf(server)
     const subscribe = async (name: string, qos: 1 | 2, isPersistent: boolean) => {
-      const seen = new Sequences()
+      const seen = new Sequences(isKilled)
       sequences.set(name, seen)
       const options = { username: 'x', password, clientId: name, clean: !isPersistent, reconnectPeriod: 200 }
       const client = await connectAsync(`mqtt://127.0.0.1:${port}`, options)
@@ -88,7 +142,7 @@ export async function exchange({ dataDir, messages, isKilled }: ExchangeOptions)
     const expected = devices.map(({ name, count }) => ({ topic: `house/${name}`, count }))
     for (const [name, seen] of sequences) {
       await seen.until(expected)
-      faults.push(...seen.faults(expected, isKilled).map(fault => `${name}: ${fault}`))
+      faults.push(...seen.faults(expected).map(fault => `${name}: ${fault}`))
     }
     for (const program of programs) faults.push(...(await program(expected)))
     for (const device of devices) faults.push(...(await writeFaults(server, device)))
@@ -121,17 +175,8 @@ async function devicesOf(
     make('js-2', isKilled ? 0.4 : 0.3, byJs(2)),
     make('paho', 0.2, async ({ name, thing, count }) => {
       const topics = [`house/${name}`, `things/${thing.thingId}/write`]
-      const args = [
-        paho,
-        '127.0.0.1',
-        `${port}`,
-        thing.thingToken,
-        ...topics,
-        `${count}`,
-        '1',
-        `${begin / 1_000}`,
-      ]
-      await runProgram(python, args)
+      const address = ['127.0.0.1', `${port}`, thing.thingToken]
+      await runProgram(python, [paho, ...address, ...topics, `${count}`, '1', `${begin / 1_000}`])
     }),
     // Does not come back when it is cut off in the middle of its input.
     ...(isKilled ? [] : [make('mosquitto', 0.2, device => runMosquitto(exchange, device))]),
@@ -196,16 +241,16 @@ function recordOf(n: number) {
 
 /** @returns resolves, when all have come, with what is wrong */
 function mosquittoSub(port: number, password: string, messages: number) {
-  const seen = new Sequences()
+  const seen = new Sequences(false)
   const args = ['-h', '127.0.0.1', '-p', `${port}`, '-u', 'x', '-P', password, '-q', '1', '-t', 'house/#']
   const onLine = (line: string) => {
     const [topic = '', payload] = line.split(' ')
     seen.add(topic, Number(payload))
   }
   const running = runProgram('mosquitto_sub', [...args, '-F', '%t %p', '-C', `${messages}`], { onLine })
-  return async (expected: readonly { topic: string; count: number }[]) => {
+  return async (expected: readonly Expected[]) => {
     await running
-    return seen.faults(expected, false).map(fault => `mosquitto_sub: ${fault}`)
+    return seen.faults(expected).map(fault => `mosquitto_sub: ${fault}`)
   }
 }
 
@@ -213,11 +258,35 @@ async function writeFaults(
   server: ServerProcess,
   { name, thing, count }: Device,
 ): Promise<readonly string[]> {
-  const response = await fetch(`${server.url}/v2/things/${thing.thingToken}/resources/n`, {
-    headers: { accept: 'application/x-ndjson' },
-  })
-  const lines = (await response.text()).trimEnd().split('\n').reverse()
-  const values = lines.map(line => (JSON.parse(line) as { value: number }).value)
-  const isRight = values.length === count && values.every((value, n) => value === n)
+  const values = (await readAll(server, thing, 'n')).reverse()
+  const isRight = values.length === count && values.every(({ value }, n) => value === n)
   return isRight ? [] : [`${name}: ${values.length} of ${count} writes are stored, or not in order`]
+}
+
+interface Running {
+  readonly input?: string
+  /** Resolves when its input may end. Default: at once. */
+  readonly done?: Promise<unknown>
+  readonly onLine?: (line: string) => void
+}
+
+/** Runs a program to its end. @throws Error unless it ends with status 0 */
+async function runProgram(
+  command: string,
+  args: readonly string[],
+  { input = '', done = Promise.resolve(), onLine = () => {} }: Running = {},
+): Promise<void> {
+  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'] })
+  let errors = ''
+  child.stderr.setEncoding('utf8').on('data', (part: string) => {
+    errors += part
+  })
+  createInterface({ input: child.stdout }).on('line', onLine)
+  child.stdin.on('error', () => {}).write(input)
+  done.then(
+    () => child.stdin.end(),
+    () => child.kill(),
+  )
+  const [code] = (await once(child, 'close')) as [number | null]
+  if (code !== 0) throw new Error(`${command} ended with status ${code}: ${errors}`)
 }

@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util'
+import { readOptions } from '../../bench/program.ts'
 import { withDirectory } from '../helpers/with-server.ts'
 import { exchange } from './exchange.ts'
 
@@ -6,8 +6,7 @@ import { exchange } from './exchange.ts'
  * `npm run relay [-- --messages 100000]`: messages on other topics between mosquitto, paho and mqtt.js, and as many writes on the
  * same connections; then the same with the server killed in the middle. Ends with status 1 if a promise broke.
  */
-const { values } = parseArgs({ options: { messages: { type: 'string', default: '100000' } } })
-const messages = Number(values.messages)
+const { messages } = readOptions({ messages: 100_000 })
 if (!Number.isInteger(messages) || messages < 10) throw new Error('--messages is a whole number from 10 on')
 
 let isKept = true
