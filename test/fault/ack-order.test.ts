@@ -1,8 +1,8 @@
 import { generate, type Packet } from 'mqtt-packet'
 import { expect, test } from 'vitest'
 import { checkAckOrder } from './ack-order.ts'
+import { type LoggedOperation, readBatch, readLevelLog } from './level-log.ts'
 import { parseTrace } from './trace.ts'
-import { batchOf, callOf, overlapping } from './trace-lines.ts'
 
 const markers = /mark-\d/g
 const path = '/data/1.log'
@@ -98,6 +98,34 @@ test('checkAckOrder() finds acks that leave out of turn, or answer nothing', () 
   expect(check([connected, written, removed, synced, completed]).violations).toHaveLength(1)
 })
 
+test('parseTrace() refuses bytes that are cut off', () => {
+  const call = callOf('read', 'socket:[5]', Buffer.from('POST'))
+  expect(() => parseTrace(call.replace('",', '"...,'))).toThrow()
+})
+
+test('readLevelLog() puts fragments together over blocks and sees a torn end', () => {
+  const header = 7
+  const filling = fragment(1, Buffer.alloc(32_768 - header - header - 'first half, '.length))
+  const halves = [fragment(2, Buffer.from('first half, ')), fragment(4, Buffer.from('second half'))]
+  const bytes = Buffer.concat([filling, ...halves])
+  const { records, isTorn } = readLevelLog(bytes)
+  expect(records.at(-1)).toEqual({ payload: Buffer.from('first half, second half'), end: bytes.length })
+  expect(isTorn).toBe(false)
+  for (const cut of [1, 'second half'.length + 1, 'second half'.length + header]) {
+    expect(readLevelLog(bytes.subarray(0, -cut)).isTorn).toBe(true)
+  }
+})
+
+test('readBatch() gives keys, values and removals, however long they are', () => {
+  const operations = [
+    { key: 'a', value: 'v'.repeat(300) },
+    { key: 'b'.repeat(200), value: undefined },
+    { key: 'c', value: '' },
+  ]
+  const [record] = readLevelLog(batchOf(operations)).records
+  expect(readBatch(record?.payload ?? Buffer.alloc(0))).toEqual(operations)
+})
+
 function check(lines: readonly string[]) {
   return checkAckOrder(parseTrace(lines.join('\n')), log, markers)
 }
@@ -126,4 +154,49 @@ function received(packet: Packet): string {
 
 function sent(packet: Packet): string {
   return callOf('write', 'socket:[6]', generate(packet))
+}
+
+/** A call that moved all of these bytes; without bytes, one that moves none and succeeded. */
+function callOf(name: string, file: string, bytes?: Uint8Array, thread = 1): string {
+  const start = `${thread} ${name}(9<${hex(Buffer.from(file))}>`
+  return bytes ? `${start}, "${hex(bytes)}", ${bytes.length}) = ${bytes.length}` : `${start}) = 0`
+}
+
+/** Two calls of different threads, of which the second begins and ends while the first one runs. */
+function overlapping(outer: string, inner: string): string[] {
+  const [start, result] = outer.split(') = ')
+  const [, name] = /(\w+)\(/.exec(outer) ?? []
+  return [
+    `${start} <unfinished ...>`,
+    inner.replace(/^\d+/, '3'),
+    `${outer[0]} <... ${name} resumed>) = ${result}`,
+  ]
+}
+
+/** A record of the log that holds a batch; lengths below 16,384. */
+function batchOf(operations: readonly LoggedOperation[]): Buffer {
+  const parts = operations.flatMap(({ key, value }) => [
+    Buffer.from([value === undefined ? 0 : 1]),
+    withLength(key),
+    ...(value === undefined ? [] : [withLength(value)]),
+  ])
+  return fragment(1, Buffer.concat([Buffer.alloc(12), ...parts]))
+}
+
+/** @param type 1 is a whole record, 2 to 4 the first, a middle and the last fragment of one */
+function fragment(type: number, content: Buffer): Buffer {
+  const header = Buffer.alloc(7)
+  header.writeUInt16LE(content.length, 4)
+  header[6] = type
+  return Buffer.concat([header, content])
+}
+
+function withLength(text: string): Buffer {
+  const { length } = text
+  const bytes = length < 0x80 ? [length] : [(length & 0x7f) | 0x80, length >> 7]
+  return Buffer.concat([Buffer.from(bytes), Buffer.from(text)])
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex').replace(/../g, '\\x$&')
 }

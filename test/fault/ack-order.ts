@@ -107,31 +107,30 @@ interface SentAck {
   readonly messageId?: number
 }
 
-interface SentAcks {
-  readonly acks: readonly SentAck[]
-  /** Acks that answer nothing, or leave out of turn. */
+/** What went over one socket. */
+interface Watched {
+  receive(bytes: Buffer, at: number): void
+  send(bytes: Buffer, at: number): void
+}
+
+/** Violations: acks that answer nothing, or leave out of turn. */
+interface Found {
+  readonly acks: SentAck[]
   readonly violations: string[]
 }
 
-const httpAnswer = 'HTTP/1.1 '
-const httpAck = 'HTTP/1.1 201'
 const connectByte = 0x10
 
-/**
- * Every ack of the trace, with what it answers.
- *
- * @param markers finds the marks of writes in a request
- */
-function sentAcks(calls: readonly SystemCall[], markers: RegExp): SentAcks {
-  const sockets = new Map<string, HttpSocket | MqttSocket>()
-  const found: { acks: SentAck[]; violations: string[] } = { acks: [], violations: [] }
+/** Every ack of the trace, with what it answers. @param markers finds the marks of writes in a request */
+function sentAcks(calls: readonly SystemCall[], markers: RegExp): Found {
+  const sockets = new Map<string, Watched>()
+  const found: Found = { acks: [], violations: [] }
   for (const { name, file, bytes, result, began, ended } of calls) {
     if (!file.startsWith('socket:') || result <= 0) continue
     const moved = bytes.subarray(0, result)
     const isReceived = name.startsWith('read') || name.startsWith('recv')
     const isMqtt = isReceived && moved[0] === connectByte
-    const socket =
-      sockets.get(file) ?? (isMqtt ? new MqttSocket(markers, found) : new HttpSocket(markers, found))
+    const socket = sockets.get(file) ?? (isMqtt ? mqttSocket : httpSocket)(markers, found)
     sockets.set(file, socket)
     if (isReceived) socket.receive(moved, ended)
     else socket.send(moved, began)
@@ -140,28 +139,21 @@ function sentAcks(calls: readonly SystemCall[], markers: RegExp): SentAcks {
 }
 
 /** Carries one request at a time. */
-class HttpSocket {
-  readonly #markers: RegExp
-  readonly #acks: SentAck[]
-  #request = ''
-  #receivedAt = 0
-
-  constructor(markers: RegExp, { acks }: { acks: SentAck[] }) {
-    this.#markers = markers
-    this.#acks = acks
-  }
-
-  receive(bytes: Buffer, at: number): void {
-    this.#request += bytes.toString('latin1')
-    this.#receivedAt = at
-  }
-
-  send(bytes: Buffer, at: number): void {
-    const text = bytes.toString('latin1')
-    if (!text.includes(httpAnswer)) return
-    const [marker = 'an ack without a request'] = this.#request.match(this.#markers) ?? []
-    if (text.includes(httpAck)) this.#acks.push({ kind: '201', marker, at, receivedAt: this.#receivedAt })
-    this.#request = ''
+function httpSocket(markers: RegExp, { acks }: Found): Watched {
+  let request = ''
+  let receivedAt = 0
+  return {
+    receive: (bytes, at) => {
+      request += bytes.toString('latin1')
+      receivedAt = at
+    },
+    send: (bytes, at) => {
+      const text = bytes.toString('latin1')
+      if (!text.includes('HTTP/1.1 ')) return
+      const [marker = 'an ack without a request'] = request.match(markers) ?? []
+      if (text.includes('HTTP/1.1 201')) acks.push({ kind: '201', marker, at, receivedAt })
+      request = ''
+    },
   }
 }
 
@@ -172,60 +164,39 @@ interface Published {
   readonly ack: 'PUBACK' | 'PUBREC'
 }
 
-class MqttSocket {
-  readonly #markers: RegExp
-  readonly #found: { readonly acks: SentAck[]; readonly violations: string[] }
-  readonly #received = parser({ protocolVersion: 4 })
-  readonly #sent = parser({ protocolVersion: 4 })
+function mqttSocket(markers: RegExp, { acks, violations }: Found): Watched {
+  const [received, sent] = [parser({ protocolVersion: 4 }), parser({ protocolVersion: 4 })]
   /** In the order in which they are to be acked. */
-  readonly #unacked: Published[] = []
+  const unacked: Published[] = []
   /** By packet id. */
-  readonly #released = new Map<number, Published>()
-  #clientId = ''
-  #at = 0
-
-  constructor(markers: RegExp, found: { acks: SentAck[]; violations: string[] }) {
-    this.#markers = markers
-    this.#found = found
-    this.#received.on('packet', packet => this.#onReceived(packet))
-    this.#sent.on('packet', packet => this.#onSent(packet))
-  }
-
-  receive(bytes: Buffer, at: number): void {
-    this.#at = at
-    this.#received.parse(bytes)
-  }
-
-  send(bytes: Buffer, at: number): void {
-    this.#at = at
-    this.#sent.parse(bytes)
-  }
-
-  #onReceived(packet: Packet): void {
-    if (packet.cmd === 'connect') this.#clientId = packet.clientId
+  const released = new Map<number, Published>()
+  let clientId = ''
+  let now = 0
+  const note = (kind: SentAck['kind'], { marker, messageId, receivedAt }: Published) =>
+    void acks.push({ kind, marker, at: now, receivedAt, clientId, messageId })
+  received.on('packet', (packet: Packet) => {
+    if (packet.cmd === 'connect') clientId = packet.clientId
     if (packet.cmd !== 'publish' || packet.qos === 0) return
-    const [marker = 'a write without a mark'] = packet.payload.toString('latin1').match(this.#markers) ?? []
+    const [marker = 'a write without a mark'] = packet.payload.toString('latin1').match(markers) ?? []
     const ack = packet.qos === 1 ? 'PUBACK' : 'PUBREC'
-    this.#unacked.push({ messageId: packet.messageId ?? 0, marker, receivedAt: this.#at, ack })
-  }
-
-  #onSent({ cmd, messageId = 0 }: Packet): void {
-    if (cmd === 'pubcomp') {
-      const published = this.#released.get(messageId)
-      if (published) this.#note('PUBCOMP', published)
-      else this.#found.violations.push(`PUBCOMP ${messageId} without PUBREC`)
-    }
+    unacked.push({ messageId: packet.messageId ?? 0, marker, receivedAt: now, ack })
+  })
+  sent.on('packet', ({ cmd, messageId = 0 }: Packet) => {
+    const done = released.get(messageId)
+    if (cmd === 'pubcomp' && done) note('PUBCOMP', done)
+    else if (cmd === 'pubcomp') violations.push(`PUBCOMP ${messageId} without PUBREC`)
     if (cmd !== 'puback' && cmd !== 'pubrec') return
-    const published = this.#unacked.shift()
+    const published = unacked.shift()
     if (published?.messageId !== messageId || published.ack !== cmd.toUpperCase()) {
-      this.#found.violations.push(`${cmd} ${messageId} instead of ${published?.ack} ${published?.messageId}`)
+      violations.push(`${cmd} ${messageId} instead of ${published?.ack} ${published?.messageId}`)
       return
     }
-    this.#note(published.ack, published)
-    if (cmd === 'pubrec') this.#released.set(messageId, published)
+    note(published.ack, published)
+    if (cmd === 'pubrec') released.set(messageId, published)
+  })
+  const take = (packets: typeof received) => (bytes: Buffer, at: number) => {
+    now = at
+    packets.parse(bytes)
   }
-
-  #note(kind: SentAck['kind'], { marker, messageId, receivedAt }: Published): void {
-    this.#found.acks.push({ kind, marker, at: this.#at, receivedAt, clientId: this.#clientId, messageId })
-  }
+  return { receive: take(received), send: take(sent) }
 }

@@ -140,7 +140,7 @@ function onReturn(point: string, most: number): Course {
 }
 
 /** In which a point is to be reached, milliseconds. */
-const reachedWithin = 20_000
+const reachedWithin = 30_000
 
 /** A server is killed at a point under load, and started again. */
 export function killAt(point: string, course: Course): Fault {
@@ -171,8 +171,8 @@ export function killAt(point: string, course: Course): Fault {
       const violations = await rounds.inspect()
       for (const at of next) {
         if (rounds.magic && (await leftToApply(dataDir)).length === 0) break
-        // It may be gone before it is ready.
-        const server = await service.launch(at, after()).catch(() => undefined)
+        // It may be gone before it is ready. What is left to apply may be little.
+        const server = await service.launch(at, rounds.magic ? 0 : after()).catch(() => undefined)
         if (server && isVisited) service.admit(server)
         const overdue = setTimeout(() => server?.kill(), reachedWithin)
         await server?.exited

@@ -32,41 +32,17 @@ const tries = 4
 
 async function killInTurn(what: string, { setup, points, each, acks = 0 }: Kills): Promise<void> {
   await withRounds(report, setup, async run => {
-    const found = new Map<string, Round[]>(Object.keys(points).map(point => [point, []]))
-    const reached = (point: string) => (found.get(point) ?? []).filter(({ proof }) => proof !== undefined)
-    const wanted = rounds(each)
     let number = 0
-    const isMissing = (point: string) =>
-      reached(point).length < wanted && (found.get(point) ?? []).length < tries * wanted
-    const kill = async (point: string, course: Course) =>
-      void found.get(point)?.push(await report.round(run, killAt(point, course), ++number))
-    for (let turn = 0; turn < tries * wanted; turn++) {
-      for (const [point, course] of Object.entries(points)) if (isMissing(point)) await kill(point, course)
+    const kill = (point: string, course: Course) => report.round(run, killAt(point, course), ++number)
+    for (const [point, course] of Object.entries(points)) {
+      let [reached, tried] = [0, 0]
+      while (reached < rounds(each) && tried++ < tries * rounds(each)) {
+        if ((await kill(point, course)).proof !== undefined) reached++
+      }
+      report.line(reached >= rounds(each), `${what}, ${point}: reached ${reached} times`)
     }
-    for (const [point, course] of Object.entries(points).slice(0, 1)) {
-      while (values.rounds === undefined && run.acks < acks) await kill(point, course)
-    }
-    console.table(Object.fromEntries([...found].map(([point, all]) => [point, rowOf(all)])))
-    for (const point of Object.keys(points)) {
-      const times = reached(point).length
-      report.line(times >= wanted, `${what}, ${point}: reached ${times} times`)
-    }
-    const counts = ways.map(way => {
-      return `${run.ledgers.reduce((sum, ledger) => sum + ledger.acks(way), 0)} over ${way}`
-    })
-    console.log(`${what}: ${number} rounds, acks: ${counts.join(', ')}`)
+    while (values.rounds === undefined && run.acks < acks) await kill('random moment', { most: 0 })
   })
-}
-
-function rowOf(all: readonly Round[]) {
-  const sum = (count: (round: Round) => number) => all.reduce((total, round) => total + count(round), 0)
-  return {
-    rounds: all.length,
-    reached: all.filter(({ proof }) => proof !== undefined).length,
-    kills: sum(({ kills = 0 }) => kills),
-    acks: sum(({ acks }) => acks),
-    violations: sum(({ violations }) => violations.length),
-  }
 }
 
 /** @param each rounds of each fault */

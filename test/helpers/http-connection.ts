@@ -1,47 +1,28 @@
-import { Agent, type IncomingHttpHeaders, request } from 'node:http'
+import { Agent, request } from 'node:http'
 
 export interface Answer {
   readonly status: number
-  readonly headers: IncomingHttpHeaders
   readonly body: string
 }
 
-/** Connections that are kept, each with at most one request on it. */
-export class HttpConnection {
-  readonly #agent: Agent
-  readonly #url: string
+const agent = new Agent({ keepAlive: true })
 
-  /**
-   * @param url of the server
-   * @param most connections at once; a request that finds none free waits for one
-   */
-  constructor(url: string, most = 1) {
-    this.#url = url
-    this.#agent = new Agent({ keepAlive: true, maxSockets: most })
-  }
-
-  /** @throws Error if the answer is not received in full */
-  post(path: string, body: string): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      const headers = { 'content-length': Buffer.byteLength(body) }
-      const outgoing = request(`${this.#url}${path}`, { method: 'POST', agent: this.#agent, headers })
-      outgoing.on('response', incoming => {
-        const parts: Buffer[] = []
-        incoming.on('data', (part: Buffer) => parts.push(part))
-        incoming.on('error', reject)
-        incoming.on('end', () => {
-          const { statusCode: status = 0, headers } = incoming
-          resolve({ status, headers, body: Buffer.concat(parts).toString() })
-        })
+/** Over a connection that is kept, and carries one request at a time. @throws Error if the answer is not received in full */
+export function post(url: string, body: string): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'content-length': Buffer.byteLength(body) }
+    const outgoing = request(url, { method: 'POST', agent, headers })
+    outgoing.on('response', incoming => {
+      const parts: Buffer[] = []
+      incoming.on('data', (part: Buffer) => parts.push(part))
+      incoming.on('error', reject)
+      incoming.on('end', () => {
+        resolve({ status: incoming.statusCode ?? 0, body: Buffer.concat(parts).toString() })
       })
-      outgoing.on('error', reject)
-      outgoing.end(body)
     })
-  }
-
-  close(): void {
-    this.#agent.destroy()
-  }
+    outgoing.on('error', reject)
+    outgoing.end(body)
+  })
 }
 
 /** Of a refusal. */

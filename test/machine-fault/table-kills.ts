@@ -2,18 +2,18 @@ import { watch } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createThing, type Thing, write } from '../helpers/http-client.ts'
-import { runCli, startServer } from '../helpers/server-process.ts'
+import { noRateLimits, runCli, startServer } from '../helpers/server-process.ts'
 
-interface TableKill {
-  /** Exit status and output of `thingwire check` after the kill. */
-  readonly check: { readonly code: number | null; readonly stdout: string }
-  /** Exit status of it once a byte of a file of the store is another. */
-  readonly flipped: number | null
+export interface TableKill {
+  /** In words. */
+  readonly violations: readonly string[]
+  /** Files that the kill left half written, as `thingwire check` names them. */
+  readonly remnants: number
 }
 
-/** Kills a server as soon as it has begun to write a table, and checks its store. */
+/** Kills a server as soon as it has begun to write a table, and checks its store; then with a flipped byte in a file of it. */
 export async function killWhileWritingTable(dataDir: string): Promise<TableKill> {
-  const server = await startServer({ dataDir, environment: { THINGWIRE_WRITES_PER_SECOND: '1000000' } })
+  const server = await startServer({ dataDir, environment: noRateLimits })
   const store = join(dataDir, 'store')
   let hasEnded = false
   try {
@@ -30,7 +30,15 @@ export async function killWhileWritingTable(dataDir: string): Promise<TableKill>
   }
   const { code, stdout } = await check(dataDir)
   const remnants = new Set(stdout.match(/^[^:\n]+(?=: a remnant)/gm))
-  return { check: { code, stdout }, flipped: await checkFlipped(dataDir, remnants) }
+  const flipped = await checkFlipped(dataDir, remnants)
+  const isSound = code === 0 && stdout.includes('No faults.')
+  return {
+    violations: [
+      ...(isSound ? [] : [`check ends with ${code}: ${stdout}`]),
+      ...(flipped === 1 ? [] : [`with another byte in a table it ends with ${flipped}`]),
+    ],
+    remnants: remnants.size,
+  }
 }
 
 function nextTable(store: string): Promise<void> {

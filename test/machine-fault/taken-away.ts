@@ -61,22 +61,14 @@ async function moveBack({ dataDir, beside }: Place): Promise<void> {
   await rename(beside, dataDir)
 }
 
-interface TakenAway {
-  /** Exit status of the server, and its lines of level `fatal`. */
-  readonly code: number | null
-  readonly fatal: string
-  /** The newest acknowledgement, milliseconds after the directory went. */
-  readonly lastAck: number
-  /** Of a start while it is away: exit status, and stderr. */
-  readonly startedAway: { readonly code: number | null; readonly stderr: string }
-  /** Acknowledged before it went, and not there when it is back. Undefined if it does not come back. */
-  readonly missing: number | undefined
-  /** Entries in the place of the data directory, before it comes back. */
-  readonly left: readonly string[]
-}
-
-/** Takes the data directory away under a server that a device writes to. */
-export async function takeAway(name: WayName, place: Place, acks: number): Promise<TakenAway> {
+/**
+ * Takes the data directory away under a server that a device writes to: it acknowledges nothing 5 s later, ends with status 1, and is
+ * not started on an empty one; what it had acknowledged is there if the directory comes back.
+ *
+ * @param acks before it goes
+ * @returns what is wrong, in words
+ */
+export async function takeAway(name: WayName, place: Place, acks: number): Promise<readonly string[]> {
   const way: Way = ways[name]
   const { dataDir, beside } = place
   if (name === 'a link to another directory') {
@@ -109,7 +101,7 @@ export async function takeAway(name: WayName, place: Place, acks: number): Promi
     const args = ['start', '--data-dir', dataDir, '--http-port', '0', '--mqtt-port', '0']
     const startedAway = await runCli({ args })
     const left = await readdir(dataDir)
-    let missing: number | undefined
+    let missing = 0
     if (way.bringBack) {
       await way.bringBack(place)
       const back = await startServer({ dataDir })
@@ -117,11 +109,17 @@ export async function takeAway(name: WayName, place: Place, acks: number): Promi
       missing = Array.from({ length: ackedBefore }, (_, n) => n).filter(n => !found.has(n)).length
       await back.stop()
     }
-    const fatal = stderr
-      .split('\n')
-      .filter(line => line.includes('"level":60'))
-      .join('\n')
-    return { code, fatal, lastAck: Math.max(lastAck - gone, 0), startedAway, missing, left }
+    const fatal = stderr.split('\n').filter(line => line.includes('"level":60'))
+    const isNamed = fatal.some(line => /the store in \S+ is lost: .*Bring the data directory back/.test(line))
+    const refusal = /^thingwire: [^\n]*went away under a running server[^\n]*\n$/
+    const isRefused = startedAway.code === 1 && refusal.test(startedAway.stderr)
+    return [
+      ...(code === 1 && isNamed ? [] : [`it ended with ${code}, and logged ${fatal.join(' ')}`]),
+      ...(lastAck - gone < 5_000 ? [] : [`the last ack came ${lastAck - gone} ms later`]),
+      ...(isRefused ? [] : [`started again it ended with ${startedAway.code}: ${startedAway.stderr}`]),
+      ...(left.includes('store-lost') && !left.includes('store') ? [] : [`in its place: ${left.join(', ')}`]),
+      ...(missing === 0 ? [] : [`${missing} acknowledged records are missing when it is back`]),
+    ]
   } finally {
     await server.kill()
   }

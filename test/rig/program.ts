@@ -14,12 +14,6 @@ export class Report extends JudgedLines {
     )
   }
 
-  answers(what: string, answers: Readonly<Record<string, number>>, expected: readonly string[]): void {
-    const counts = Object.entries(answers).map(([answer, count]) => `${count} times ${answer}`)
-    const isExpected = Object.keys(answers).every(answer => expected.includes(answer))
-    this.line(isExpected, `${what}: answers: ${counts.join(', ')}`)
-  }
-
   async round(rounds: Rounds, fault: Fault, number: number): Promise<Round> {
     const began = performance.now()
     const round = await rounds.run(fault)

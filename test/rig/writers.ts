@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Thing } from '../helpers/http-client.ts'
-import { HttpConnection, reasonOf } from '../helpers/http-connection.ts'
+import { post, reasonOf } from '../helpers/http-connection.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import { createDevices, type Device } from './device.ts'
 import { fleeting, Ledger, storedValues, wholeWrites } from './ledger.ts'
@@ -131,16 +131,14 @@ export class Writers implements Participant {
 
   /** Writes one record more to each thing. */
   async mark(): Promise<void> {
-    const connections = new Map<string, HttpConnection>()
     const common = { run: this.#run, way: 'HTTP', place: 0, sizes: 'one', kinds: ['with an id'] } as const
     await Promise.all(
       this.things.map(async (_, thing) => {
         const write = planWrite({ ...common, number: this.#number++, thing })
         this.ledger.add(write)
-        await this.#postUntilSettled(connections, write, 0)
+        await this.#postUntilSettled(write, 0)
       }),
     )
-    for (const connection of connections.values()) connection.close()
   }
 
   async #storedAt(server: ServerProcess): Promise<string[]> {
@@ -148,29 +146,21 @@ export class Writers implements Participant {
   }
 
   async #post(place: number): Promise<void> {
-    const connections = new Map<string, HttpConnection>()
     while (!this.#isStopped) {
       const write = this.#plan('HTTP', place, place % this.things.length)
       await this.#service.reach(place)
       this.ledger.add(write)
-      await this.#postUntilSettled(connections, write, place)
+      await this.#postUntilSettled(write, place)
       await delay(this.setup.rest)
     }
-    for (const connection of connections.values()) connection.close()
   }
 
-  async #postUntilSettled(
-    connections: Map<string, HttpConnection>,
-    write: PlannedWrite,
-    place: number,
-  ): Promise<void> {
+  async #postUntilSettled(write: PlannedWrite, place: number): Promise<void> {
     const until = performance.now() + deadline
     for (let attempt = 0; performance.now() < until; attempt++) {
       const { url } = await this.#service.reach(place + attempt)
-      const connection = connections.get(url) ?? new HttpConnection(url)
-      connections.set(url, connection)
-      const path = `/v2/things/${this.things[write.thing]?.thingToken}`
-      const answer = await connection.post(path, write.body).catch(() => undefined)
+      const { thingToken } = this.things[write.thing] ?? {}
+      const answer = await post(`${url}/v2/things/${thingToken}`, write.body).catch(() => undefined)
       if (answer?.status === 201) {
         this.ledger.settle(write, 'acked')
         return
@@ -194,9 +184,7 @@ export class Writers implements Participant {
     const body = JSON.stringify({ values: [{ key: fleeting, value: fleeting }], store: false })
     while (!this.#isStopped) {
       const { url } = await this.#service.reach(0)
-      const connection = new HttpConnection(url)
-      await connection.post(`/v2/things/${thingToken}`, body).catch(() => {})
-      connection.close()
+      await post(`${url}/v2/things/${thingToken}`, body).catch(() => {})
       await delay(Math.random() * 20)
     }
   }

@@ -1,9 +1,8 @@
 import { Outbox } from '../../src/live/index.ts'
-import type { Defect } from './defect.ts'
 
 /** The command, from its sources, after what every live message goes through was broken. */
 
-const defect = process.env.SOAK_DEFECT as Defect
+const defect = process.env.SOAK_DEFECT
 const every = 20
 const push = Outbox.prototype.push
 const pushed = new WeakMap<object, { count: number; held?: unknown }>()

@@ -1,10 +1,7 @@
 import type { Subscription } from '../helpers/mqtt-client.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
-import type { JoiningSetup } from './joining-subscriber.ts'
-import type { Ledger } from './ledger.ts'
-import type { LiveSetup } from './live-subscriber.ts'
-import type { Habits } from './planned-write.ts'
-import type { SessionSetup } from './returning-session.ts'
+import type { Habits, Ledger } from './plan.ts'
+import type { JoiningSetup, LiveSetup, SessionSetup } from './subscribers.ts'
 
 export interface CastSetup {
   /** Servers on one store: each has subscribers of every kind. */
@@ -18,6 +15,9 @@ export interface CastSetup {
 }
 
 const everyValue = 'things/+/values/#'
+const kinds = (['TCP', 'WebSocket'] as const).flatMap(transport =>
+  ([0, 1] as const).map(qos => ({ transport, qos })),
+)
 
 /** What each thing writes, by its place. */
 export function habitsOf(place: number, { padding }: Pick<CastSetup, 'padding'>): Habits {
@@ -49,132 +49,94 @@ export class Cast {
   }
 
   live(): LiveSetup[] {
-    return this.#atEach(node => this.#liveAt(node))
+    const [, second = 0] = this.#all
+    return this.#atEach(node => [
+      ...kinds.map(({ transport, qos }) =>
+        this.#admin(node, `${transport} QoS ${qos}`, transport, { topic: everyValue, qos }),
+      ),
+      {
+        ...this.#admin(node, 'overlapping filters', 'TCP', ...this.#ofFew('#', 0)),
+        subscriptions: this.#overlapping(0),
+        places: this.#few,
+      },
+      {
+        ...this.#admin(node, 'one key of every thing', 'WebSocket', {
+          topic: 'things/+/values/count',
+          qos: 1,
+        }),
+        keys: ['count'],
+      },
+      {
+        ...this.#admin(node, 'arrays of every thing', 'TCP', { topic: 'v2/things/+', qos: 1 }),
+        messages: 'arrays',
+      },
+      this.#own(node, second, 'own values by token', 'values'),
+      this.#own(node, second, 'own arrays by token', 'arrays'),
+    ])
   }
 
   slow(): LiveSetup[] {
-    return this.#atEach(node => this.#slowAt(node))
+    const { all, some } = this.#setup.slowPace
+    return this.#atEach(node => {
+      const everything = this.#admin(node, `slow, everything, ${all} bytes/s, QoS 1`, 'TCP', {
+        topic: everyValue,
+        qos: 1,
+      })
+      const few = this.#admin(node, `slow, some, ${some} bytes/s, QoS 0`, 'TCP', ...this.#ofFew('#', 0))
+      return [
+        { ...everything, link: { ...everything.link, bytesPerSecond: all } },
+        { ...few, places: this.#few, link: { ...few.link, bytesPerSecond: some } },
+      ]
+    })
   }
 
   stuck(round: number): LiveSetup[] {
-    return this.#atEach(node => this.#stuckAt(node, round))
+    return this.#atEach(node =>
+      kinds.map(({ transport, qos }) => ({
+        ...this.#admin(node, `stuck ${round}, ${transport} QoS ${qos}`, transport, {
+          topic: everyValue,
+          qos,
+        }),
+        joinsLate: true,
+      })),
+    )
   }
 
   joining(): JoiningSetup[] {
-    return this.#atEach(node => this.#joiningAt(node))
-  }
-
-  #liveAt(node: ServerProcess): LiveSetup[] {
-    const [, second = 0] = this.#all
-    const wild = ['TCP', 'WebSocket'].flatMap(transport =>
-      ([0, 1] as const).map(qos => ({
-        ...this.#admin(node, `${transport} QoS ${qos}`, transport),
-        subscriptions: [{ topic: everyValue, qos }],
-      })),
-    )
-    return [
-      ...wild,
-      {
-        ...this.#admin(node, 'overlapping filters', 'TCP', this.#few),
-        subscriptions: [...this.#ofFew('#', 0), ...this.#ofFew('+', 1), ...this.#ofFew('count', 1)],
-      },
-      {
-        ...this.#admin(node, 'one key of every thing', 'WebSocket'),
-        keys: ['count'],
-        subscriptions: [{ topic: 'things/+/values/count', qos: 1 }],
-      },
-      {
-        ...this.#admin(node, 'arrays of every thing', 'TCP'),
-        messages: 'arrays',
-        subscriptions: [{ topic: 'v2/things/+', qos: 1 }],
-      },
-      this.#own(node, second, 'own values by token', 'things/<ref>/values/#', 'values'),
-      this.#own(node, second, 'own arrays by token', 'v2/things/<ref>', 'arrays'),
-    ]
-  }
-
-  #slowAt(node: ServerProcess): LiveSetup[] {
-    const { all, some } = this.#setup.slowPace
-    const everything = this.#admin(node, `slow, everything, ${all} bytes/s, QoS 1`, 'TCP')
-    const few = this.#admin(node, `slow, some things, ${some} bytes/s, QoS 0`, 'TCP', this.#few)
-    return [
-      {
-        ...everything,
-        link: { ...everything.link, bytesPerSecond: all },
-        subscriptions: [{ topic: everyValue, qos: 1 }],
-      },
-      { ...few, link: { ...few.link, bytesPerSecond: some }, subscriptions: this.#ofFew('#', 0) },
-    ]
-  }
-
-  #stuckAt(node: ServerProcess, round: number): LiveSetup[] {
-    return ['TCP', 'WebSocket'].flatMap(transport =>
-      ([0, 1] as const).map(qos => ({
-        ...this.#admin(node, `stuck ${round}, ${transport} QoS ${qos}`, transport),
-        joinsLate: true,
-        subscriptions: [{ topic: everyValue, qos }],
-      })),
-    )
+    const places = this.#narrow.filter(place => !habitsOf(place, this.#setup).isLate)
+    return this.#atEach(node => [
+      { ...this.#admin(node, 'joining, TCP QoS 1', 'TCP'), places, qos: 1 },
+      { ...this.#admin(node, 'joining, WebSocket QoS 0', 'WebSocket'), places, qos: 0 },
+    ])
   }
 
   /** Each comes back at any node. */
   sessions(): SessionSetup[] {
-    const { awayFor } = this.#setup
-    const few = this.#few
+    const places = this.#few
     const leaves = ['DISCONNECT', 'cut', 'takeover', 'cut without acks'] as const
     // Not every key: what it misses must stay below the bound of a session, at 2,000 records a second, too.
     const keys = ['count', 'list', 'late', '$settings', '$geo']
-    const all = {
-      keys,
-      subscriptions: keys.map(key => ({ topic: `things/+/values/${key}`, qos: 1 as const })),
-    }
+    const some = keys.map(key => ({ topic: `things/+/values/${key}`, qos: 1 as const }))
+    const few = this.#ofFew('#', 1)
     return [
       {
-        awayFor,
-        ...this.#atAny(node => this.#admin(node, 'session of some keys of all', 'TCP')),
-        ...all,
+        ...this.#atAny(node => this.#admin(node, 'session of some keys of all', 'TCP', ...some)),
+        keys,
         leaves,
       },
       {
-        awayFor,
-        ...this.#atAny(node => this.#admin(node, 'session of some, DISCONNECT', 'TCP', few)),
-        subscriptions: this.#ofFew('#', 1),
-        leaves: ['DISCONNECT'],
+        ...this.#atAny(node => this.#admin(node, 'session of some, DISCONNECT', 'TCP', ...few)),
+        ...{ places, leaves: ['DISCONNECT'] },
       },
       {
-        awayFor,
-        ...this.#atAny(node => this.#admin(node, 'session of some, cut', 'WebSocket', few)),
-        subscriptions: this.#ofFew('#', 1),
-        leaves: ['cut', 'cut without acks'],
+        ...this.#atAny(node => this.#admin(node, 'session of some, cut', 'WebSocket', ...few)),
+        ...{ places, leaves: ['cut', 'cut without acks'] },
       },
       {
-        awayFor,
-        ...this.#atAny(node => this.#admin(node, 'session with overlapping filters', 'TCP', few)),
-        subscriptions: [...this.#ofFew('#', 1), ...this.#ofFew('+', 1), ...this.#ofFew('count', 1)],
-        leaves,
+        ...this.#atAny(node => this.#admin(node, 'session with overlapping filters', 'TCP', ...few)),
+        ...{ places, leaves, subscriptions: this.#overlapping(1) },
       },
-      {
-        awayFor,
-        ...this.#atAny(node =>
-          this.#own(node, few[0] ?? 0, 'session by token', 'things/<ref>/values/#', 'values'),
-        ),
-        leaves,
-      },
-    ]
-  }
-
-  #joiningAt(node: ServerProcess): JoiningSetup[] {
-    const { mqttUrl, webSocketUrl, adminKey } = node
-    const places = this.#narrow.filter(place => !habitsOf(place, this.#setup).isLate)
-    const common = { ledger: this.#ledger, places }
-    return [
-      { ...common, name: 'joining, TCP QoS 1', qos: 1, link: { url: mqttUrl, password: adminKey } },
-      {
-        ...common,
-        name: 'joining, WebSocket QoS 0',
-        qos: 0,
-        link: { url: webSocketUrl, password: adminKey },
-      },
+      { ...this.#atAny(node => this.#own(node, places[0] ?? 0, 'session by token', 'values')), leaves },
     ]
   }
 
@@ -183,6 +145,10 @@ export class Cast {
       topic: `things/${this.#ledger.things[place]?.thing.thingId}/values/${filter}`,
       qos,
     }))
+  }
+
+  #overlapping(first: 0 | 1): Subscription[] {
+    return [...this.#ofFew('#', first), ...this.#ofFew('+', 1), ...this.#ofFew('count', 1)]
   }
 
   /** Client ids are of all nodes together. */
@@ -199,25 +165,32 @@ export class Cast {
     const clients = this.#setup.nodes.map(clientOf)
     const [first] = clients
     if (!first) throw new RangeError('there is no node')
-    return { ...first, links: clients.map(({ link }) => link) }
+    return { ...first, links: clients.map(({ link }) => link), awayFor: this.#setup.awayFor }
   }
 
-  #admin(node: ServerProcess, name: string, transport: string, places = this.#all) {
-    const { mqttUrl, webSocketUrl, adminKey } = node
+  #admin(
+    { mqttUrl, webSocketUrl, adminKey }: ServerProcess,
+    name: string,
+    transport: 'TCP' | 'WebSocket',
+    ...subscriptions: readonly Subscription[]
+  ) {
     const link = { url: transport === 'TCP' ? mqttUrl : webSocketUrl, password: adminKey }
-    return { name, link, ledger: this.#ledger, places }
+    return { name, link, ledger: this.#ledger, places: this.#all, subscriptions }
   }
 
-  #own(node: ServerProcess, place: number, name: string, topic: string, messages: 'values' | 'arrays') {
+  #own(node: ServerProcess, place: number, name: string, messages: 'values' | 'arrays') {
     const token = this.#ledger.things[place]?.thing.thingToken ?? ''
+    const topic = messages === 'values' ? `things/${token}/values/#` : `v2/things/${token}`
     return {
-      name,
-      messages,
+      ...{
+        name,
+        messages,
+        ledger: this.#ledger,
+        places: [place],
+        subscriptions: [{ topic, qos: 1 as const }],
+      },
       spelling: 'thingToken' as const,
       link: { url: node.webSocketUrl, password: token },
-      ledger: this.#ledger,
-      places: [place],
-      subscriptions: [{ topic: topic.replace('<ref>', token), qos: 1 as const }],
     }
   }
 }

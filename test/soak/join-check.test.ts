@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { FindingKind } from './findings.ts'
-import { type JoinMessage, judgeJoin } from './join-check.ts'
+import { type JoinMessage, judgeJoin } from './checks.ts'
+import type { FindingKind } from './plan.ts'
 
 const message = (key: string, isKept = true) => ({ key, value: '0', isKept, sentAt: 0 })
 /** a0 b1 a2 b3 a4 b5, of which b5 is of a `store=false` write, a6. */

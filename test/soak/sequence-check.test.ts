@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { SequenceCheck } from './sequence-check.ts'
+import { SequenceCheck } from './checks.ts'
 
-const kept = { isKept: true }
-const fleeting = { isKept: false }
+const kept = { key: 'k', value: '0', sentAt: 0, isKept: true }
+const fleeting = { ...kept, isKept: false }
 
 function follow(places: readonly number[], due = [kept, kept, fleeting, kept, kept]) {
-  const check = new SequenceCheck(due, ({ isKept }) => isKept)
+  const check = new SequenceCheck('thing', due, ({ isKept }) => isKept)
   return { found: places.map(place => check.take(place)), missing: check.missing() }
 }
 
@@ -33,7 +33,7 @@ describe('SequenceCheck', () => {
   })
 
   test('lets what may come again come again once, with DUP, in order', () => {
-    const check = new SequenceCheck([kept, kept, kept, kept], () => true)
+    const check = new SequenceCheck('thing', [kept, kept, kept, kept], () => true)
     for (const place of [0, 1, 2]) check.take(place)
     check.allowAgain([1, 2])
     expect(check.take(0, true)).toBe('doubled')

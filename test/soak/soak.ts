@@ -1,14 +1,44 @@
+import { startNodes } from '../helpers/cluster.ts'
 import { createThing } from '../helpers/http-client.ts'
+import { type Exit, type ServerProcess, type ServerSetup, startServer } from '../helpers/server-process.ts'
 import { eventually } from '../helpers/waiting.ts'
+import { withDirectory } from '../helpers/with-server.ts'
 import { Cast, type CastSetup, habitsOf } from './cast.ts'
-import { type JoiningSubscriber, startJoining } from './joining-subscriber.ts'
-import { Ledger } from './ledger.ts'
-import { type LiveSubscriber, type Subscriber, subscribeLive } from './live-subscriber.ts'
-import { type LoadResult, runLoad } from './load.ts'
-import { pick } from './random.ts'
-import { checkRetained, type RetainedResult } from './retained-check.ts'
-import { type ReturningSession, startReturningSession } from './returning-session.ts'
+import { checkRetained, type RetainedResult } from './checks.ts'
+import { Ledger, pick } from './plan.ts'
 import { getStuck, type StuckResult } from './stuck-reader.ts'
+import {
+  JoiningSubscriber,
+  type LiveSubscriber,
+  ReturningSession,
+  type Subscriber,
+  subscribeLive,
+} from './subscribers.ts'
+import { type LoadResult, runLoad } from './writers.ts'
+
+/**
+ * Runs the task on so many nodes on a Redis of their own, or, for 0, on one server with its embedded store, and stops them.
+ *
+ * @param setup of that one
+ * @returns also how they ended
+ */
+export function withServers<Result>(
+  count: number,
+  task: (nodes: readonly ServerProcess[]) => Promise<Result>,
+  setup: ServerSetup = {},
+): Promise<{ readonly result: Result; readonly exits: readonly Exit[] }> {
+  return withDirectory(async dataDir => {
+    const running = count > 0 ? await startNodes(count) : undefined
+    const nodes = running?.nodes ?? [await startServer({ ...setup, dataDir })]
+    try {
+      const result = await task(nodes)
+      return { result, exits: await Promise.all(nodes.map(node => node.stop())) }
+    } finally {
+      await Promise.all(nodes.map(node => node.kill()))
+      await running?.end()
+    }
+  })
+}
 
 export interface SoakSetup extends CastSetup {
   /** At least 10. */
@@ -46,8 +76,8 @@ export async function runSoak(setup: SoakSetup): Promise<SoakResult> {
   const cast = new Cast(setup, ledger)
   const live = await Promise.all(cast.live().map(subscribeLive))
   const slow = await Promise.all(cast.slow().map(subscribeLive))
-  const sessions = await Promise.all(cast.sessions().map(startReturningSession))
-  const joining = await Promise.all(cast.joining().map(startJoining))
+  const sessions = await Promise.all(cast.sessions().map(session => new ReturningSession(session).start()))
+  const joining = cast.joining().map(subscriber => new JoiningSubscriber(subscriber))
   let share = 0
   // Before the load, of which too little would be left for them on a busy machine.
   const first = setup.hasStuck ? await allStuck(cast, 1) : undefined
@@ -55,11 +85,8 @@ export async function runSoak(setup: SoakSetup): Promise<SoakResult> {
   // Thrown where it is awaited, in the end.
   stuck.catch(() => {})
   const load = await runLoad({
-    nodes,
-    ledger,
+    ...{ nodes, ledger, records, rate },
     habits: place => habitsOf(place, setup),
-    records,
-    rate,
     onProgress: sent => {
       share = sent / records
       onProgress?.(sent)

@@ -1,19 +1,12 @@
+import { readFile } from 'node:fs/promises'
 import type { Socket } from 'node:net'
-import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
-import { MqttClient, type Subscription } from '../helpers/mqtt-client.ts'
+import { MqttClient } from '../helpers/mqtt-client.ts'
 import { openStream } from '../helpers/mqtt-stream.ts'
 import { within } from '../helpers/waiting.ts'
-import type { Findings } from './findings.ts'
-import { connectionEnd } from './kernel-queues.ts'
-import type { LinkSetup } from './mqtt-link.ts'
-import { ValueCheck, type ValueCheckSetup } from './value-check.ts'
-
-export interface StuckSetup extends ValueCheckSetup {
-  readonly name: string
-  readonly link: Pick<LinkSetup, 'url' | 'password'>
-  readonly subscriptions: readonly Subscription[]
-}
+import { Check } from './checks.ts'
+import type { Findings } from './plan.ts'
+import type { LiveSetup } from './subscribers.ts'
 
 export interface StuckResult {
   readonly name: string
@@ -42,9 +35,9 @@ const leastStep = 16
  *
  * @returns when it has stopped to read; `gone` resolves when the server has ended the connection, or has had long enough for it
  */
-export async function getStuck(setup: StuckSetup): Promise<{ readonly gone: Promise<StuckResult> }> {
+export async function getStuck(setup: LiveSetup): Promise<{ readonly gone: Promise<StuckResult> }> {
   const { name } = setup
-  const check = new ValueCheck(setup)
+  const check = new Check(setup)
   const { url, password } = setup.link
   const { stream, socket } = await openStream({ url })
   const client = new MqttClient(stream, { url, onMessage: message => void check.take(message) })
@@ -52,51 +45,62 @@ export async function getStuck(setup: StuckSetup): Promise<{ readonly gone: Prom
   await client.subscribeTo(...setup.subscriptions)
   // One that has read for a while has larger buffers, which take longer to fill.
   stream.pause()
-  const gone = untilGone(setup, { client, check, stream, socket })
+  const gone = untilTaken(socket, Number(new URL(url).port)).then(async taken => {
+    if (taken.goneAfter < Infinity) stream.resume()
+    else stream.destroy()
+    await within(client.closed, `${name}: the end of a stuck connection, seen by its client`)
+    check.finish(true)
+    return { name, findings: check.findings, taken: check.taken, ...taken }
+  })
   // Thrown where it is awaited.
   gone.catch(() => {})
   return { gone }
 }
 
-interface Stuck {
-  readonly client: MqttClient
-  readonly check: ValueCheck
-  readonly stream: Duplex
-  readonly socket: Socket
-}
-
-async function untilGone(
-  { name, link }: StuckSetup,
-  { client, check, stream, socket }: Stuck,
-): Promise<StuckResult> {
+async function untilTaken(socket: Socket, serverPort: number) {
   const stuckAt = performance.now()
   const { localPort: port = 0 } = socket
-  const serverPort = Number(new URL(link.url).port)
   let before: number | undefined
   let last = { took: 0, at: stuckAt }
-  let now = stuckAt
   for (;;) {
     // What is looked at may be nearly as old: at once it might be from before the connection, which then seemed gone.
     await delay(lookInterval)
     const server = await connectionEnd(serverPort, port)
     const own = await connectionEnd(port, serverPort)
-    now = performance.now()
-    if (!server?.isEstablished || !own || now - last.at > patience) break
+    const now = performance.now()
+    if (!server?.isEstablished || !own || now - last.at > patience) {
+      const goneAfter = now - last.at <= patience ? now - last.at : Infinity
+      return { tookBytes: last.took, tookFor: last.at - stuckAt, goneAfter }
+    }
     const took = socket.bytesRead + own.receiveQueue + server.sendQueue
     before ??= took
     if (took - before >= last.took + leastStep) last = { took: took - before, at: now }
   }
-  const isGone = now - last.at <= patience
-  if (isGone) stream.resume()
-  else stream.destroy()
-  await within(client.closed, `${name}: the end of a stuck connection, seen by its client`)
-  check.finishCutOff()
+}
+
+/** Milliseconds for which everybody looks at the same table: to read it takes some milliseconds of processor time. */
+const lifetime = 90
+let table = { readAt: Number.NEGATIVE_INFINITY, lines: Promise.resolve<readonly string[]>([]) }
+
+/**
+ * Finds the end of a TCP connection with these ports among the IPv4 connections (proc(5)), as it was a tenth of a second ago at most:
+ * bytes that were written and not acknowledged by the other end, that came and were not read, and whether neither end has closed it.
+ * Undefined if it is gone. Linux only.
+ */
+async function connectionEnd(localPort: number, remotePort: number) {
+  const now = performance.now()
+  if (now - table.readAt > lifetime) {
+    table = { readAt: now, lines: readFile('/proc/net/tcp', 'latin1').then(text => text.split('\n')) }
+  }
+  const hex = (port: number) => port.toString(16).toUpperCase().padStart(4, '0')
+  // Such as `  12: 0100007F:1F90 0100007F:D431 01 00000000:00000000 …`
+  const ports = new RegExp(`:${hex(localPort)} \\w+:${hex(remotePort)} (\\w\\w) (\\w+):(\\w+) `)
+  const line = (await table.lines).find(each => ports.test(each))
+  if (line === undefined) return undefined
+  const [, state, sent = '', received = ''] = ports.exec(line) ?? []
   return {
-    name,
-    findings: check.findings,
-    taken: check.taken,
-    tookBytes: last.took,
-    tookFor: last.at - stuckAt,
-    goneAfter: isGone ? now - last.at : Infinity,
+    sendQueue: Number.parseInt(sent, 16),
+    receiveQueue: Number.parseInt(received, 16),
+    isEstablished: state === '01',
   }
 }

@@ -15,26 +15,25 @@ class Releaser extends PauseClient {
   }
 
   async *steps(): Steps {
-    const { connection } = this
     const messageId = 1
-    await connection.begin()
+    await this.begin()
     await this.#publish(1, { messageId })
     yield
     yield
-    connection.client.send({ cmd: 'pubrel', messageId })
+    this.client.send({ cmd: 'pubrel', messageId })
     yield
-    await connection.move()
-    connection.takenOver()
-    await connection.client.release(messageId)
+    await this.move()
+    this.takenOver()
+    await this.client.release(messageId)
     await this.#publish(2, { messageId })
     yield
-    const wrong = await connection.checkFirst(`pubcomp ${messageId}`)
+    const wrong = await this.checkFirst(`pubcomp ${messageId}`)
     // The node that was paused has to know by the store that it has the write.
-    await connection.connect(this.round.pausing)
+    await this.connect(this.round.pausing)
     await this.#publish(2, { messageId, dup: true })
-    await connection.client.release(messageId)
+    await this.client.release(messageId)
     await this.#publish(3, { messageId })
-    await connection.client.release(messageId)
+    await this.client.release(messageId)
     return [...wrong, ...(await checkValues(this, 'v'))]
   }
 
@@ -42,7 +41,7 @@ class Releaser extends PauseClient {
   async #publish(value: number, options: { readonly messageId: number; readonly dup?: boolean }) {
     const body = { values: [{ key: 'v', value }] }
     if (!options.dup) this.sent.send(String(value), 'once')
-    await this.connection.client.publishUntilPubrec(`things/${this.thing.thingId}/write`, body, options)
+    await this.client.publishUntilPubrec(`things/${this.thing.thingId}/write`, body, options)
     this.sent.acked(String(value))
   }
 }
@@ -57,39 +56,39 @@ class Subscriber extends PauseClient {
   }
 
   async *steps(): Steps {
-    const { connection, round } = this
-    await connection.begin({ acknowledges: false })
-    await connection.client.subscribeAll([this.#topic('a'), this.#topic('gone')])
+    const { round } = this
+    await this.begin({ acknowledges: false })
+    await this.client.subscribeAll([this.#topic('a'), this.#topic('gone')])
     // Delivered, and not acknowledged.
     await this.#write('a', 1)
     await this.#delivered('a', 1)
     yield
     yield
-    connection.client.send(
+    this.client.send(
       { cmd: 'subscribe', messageId: 100, subscriptions: [{ topic: this.#topic('late'), qos: 1 }] },
       { cmd: 'unsubscribe', messageId: 101, unsubscriptions: [this.#topic('a')] },
     )
     yield
-    await connection.move()
-    connection.takenOver()
-    await connection.client.subscribe(this.#topic('b'))
-    await connection.client.unsubscribe(this.#topic('gone'))
-    if (connection.isTakenOver) await this.#delivered('a', 1)
+    await this.move()
+    this.takenOver()
+    await this.client.subscribe(this.#topic('b'))
+    await this.client.unsubscribe(this.#topic('gone'))
+    if (this.isTakenOver) await this.#delivered('a', 1)
     else {
       // The packets to the first node may have been executed before the other one had the session.
-      await connection.client.subscribe(this.#topic('a'))
-      await connection.client.unsubscribe(this.#topic('late'))
+      await this.client.subscribe(this.#topic('a'))
+      await this.client.unsubscribe(this.#topic('late'))
     }
     await this.#write('a', 2)
     await this.#delivered('a', 2)
     // The server has read its acks.
-    await connection.client.ping()
+    await this.client.ping()
     yield
-    const wrong = await connection.checkFirst()
-    await connection.client.disconnect()
+    const wrong = await this.checkFirst()
+    await this.client.disconnect()
     for (const key of ['late', 'gone', 'b', 'a']) await this.#write(key, 3)
-    await connection.connect(round.pausing)
-    const { client } = connection
+    await this.connect(round.pausing)
+    const { client } = this
     const isPresent = client.connack.sessionPresent
     // It comes last, whatever is subscribed.
     await client.subscribe(this.#topic('end'))
@@ -119,7 +118,7 @@ class Subscriber extends PauseClient {
 
   /** Resolves when it has come over the latest connection. */
   async #delivered(key: string, value: number): Promise<void> {
-    await this.connection.client.next(
+    await this.client.next(
       packet => packet.cmd === 'publish' && !packet.retain && textOf(packet) === `${key} ${value}`,
     )
   }
@@ -143,21 +142,21 @@ class Testator extends PauseClient {
   }
 
   async *steps(): Steps {
-    const { connection, round, sent } = this
+    const { round, sent } = this
     const moves = this.#course === 'moves'
-    await connection.begin(this.#willOf(1))
+    await this.begin(this.#willOf(1))
     await this.#writeOnline(1)
     // From now on it may be lost.
     sent.send('offline 1', 'once')
     yield
     yield
-    if (this.#course === 'takes leave') connection.client.send({ cmd: 'disconnect' })
-    if (this.#course === 'is lost') connection.client.stream.destroy()
+    if (this.#course === 'takes leave') this.client.send({ cmd: 'disconnect' })
+    if (this.#course === 'is lost') this.client.stream.destroy()
     yield
     let moved = 1
     if (moves) {
-      moved = await connection.move(this.#willOf(2))
-      connection.takenOver()
+      moved = await this.move(this.#willOf(2))
+      this.takenOver()
       // Whatever a dead node leaves is dropped, or was written before the client was back (contract §7.8).
       if (round.countsAsDead !== false) sent.allow('offline 1', 'at most once')
       // It was written before the client had its CONNACK.
@@ -165,14 +164,14 @@ class Testator extends PauseClient {
       await this.#writeOnline(2)
     }
     yield
-    const wrong = moves ? [...(await connection.checkFirst())] : []
+    const wrong = moves ? [...(await this.checkFirst())] : []
     if (this.#course === 'takes leave') {
-      await connection.client.untilClosed()
+      await this.client.untilClosed()
       // The node may have counted as dead before it read that the client has gone.
       sent.allow('offline 1', round.plan.pause < 15_000 ? 'never' : 'at most once')
     }
     if (this.#course === 'is lost') wrong.push(...(await this.#untilWritten('offline 1')))
-    const attempts = await connection.connect(round.pausing, this.#willOf(3))
+    const attempts = await this.connect(round.pausing, this.#willOf(3))
     if (moves) {
       sent.send('offline 2', moved > 1 ? 'at least once' : 'once')
       sent.acked('offline 2')
@@ -191,7 +190,7 @@ class Testator extends PauseClient {
     const value = `online ${number}`
     const body = { values: [{ key: 'state', value }] }
     this.sent.send(value, 'once')
-    await this.connection.client.publish(`things/${this.thing.thingId}/write`, body)
+    await this.client.publish(`things/${this.thing.thingId}/write`, body)
     this.sent.acked(value)
   }
 

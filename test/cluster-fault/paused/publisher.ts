@@ -33,9 +33,8 @@ export class Publisher extends PauseClient {
   }
 
   async *steps(): Steps {
-    const { connection } = this
     const { stays, isIdle, isMagic } = this.#setup
-    await connection.begin()
+    await this.begin()
     for (let count = 0; count < 2; count++) await this.#publish()
     yield
     if (!isIdle) this.#send()
@@ -45,24 +44,23 @@ export class Publisher extends PauseClient {
     if (!stays) await this.#move(String(unread))
     yield
     if (stays) await this.#stay()
-    const first = stays ? [] : await connection.checkFirst(`puback ${unread}`, `pubrec ${unread}`)
+    const first = stays ? [] : await this.checkFirst(`puback ${unread}`, `pubrec ${unread}`)
     await this.#publish()
-    await connection.connect(this.round.pausing)
+    await this.connect(this.round.pausing)
     await this.#publish()
     return [...first, ...(await (isMagic ? checkMagic(this) : checkValues(this, 'v')))]
   }
 
   async #move(unread: string): Promise<void> {
-    const { connection } = this
     const { qos, session } = this.#setup
-    const before = connection.client
-    await connection.move()
+    const before = this.client
+    await this.move()
     // Whose an anonymous connection is, is known when it has used its token (contract §4.2).
-    if (session !== 'anonymous') connection.takenOver()
+    if (session !== 'anonymous') this.takenOver()
     await this.#finish(before)
     await this.#publish()
-    if (session === 'anonymous') connection.takenOver()
-    if (connection.isTakenOver) this.sent.allow(unread, qos === 0 ? 'never' : 'once')
+    if (session === 'anonymous') this.takenOver()
+    if (this.isTakenOver) this.sent.allow(unread, qos === 0 ? 'never' : 'once')
     await this.#publish()
   }
 
@@ -90,7 +88,7 @@ export class Publisher extends PauseClient {
     ]
     const values = isMagic ? magic : [{ key: 'v', value: number }]
     const packet = publishPacket(`things/${ref}/write`, { values }, { qos, dup, messageId: number })
-    this.connection.client.send(packet)
+    this.client.send(packet)
   }
 
   /** Resolves when it is finished; at QoS 0 when it is delivered. */
@@ -101,7 +99,7 @@ export class Publisher extends PauseClient {
   }
 
   async #settle(number: number): Promise<void> {
-    const { client } = this.connection
+    const { client } = this
     await client.next(isOf(this.#setup.qos === 1 ? 'puback' : 'pubrec', number))
     this.sent.acked(String(number))
     if (this.#setup.qos === 2) await client.release(number)
@@ -110,7 +108,7 @@ export class Publisher extends PauseClient {
 
   /** Whatever the connection before this one has not finished. */
   async #finish({ acknowledgements: acks }: MqttClient): Promise<void> {
-    const { client } = this.connection
+    const { client } = this
     const isPersistent = this.#setup.session === 'persistent'
     for (const number of this.#waiting) {
       if (!acks.includes(`puback ${number}`) && !acks.includes(`pubrec ${number}`)) continue
@@ -126,13 +124,13 @@ export class Publisher extends PauseClient {
 
   /** Sends again what the node that was paused has closed the connection on. */
   async #stay(): Promise<void> {
-    const { connection, round } = this
-    const first = connection.client
+    const { round } = this
+    const first = this.client
     try {
       for (const number of [...this.#waiting]) await this.#settle(number)
     } catch {
       await untilDone(async () => {
-        await connection.connect(round.other)
+        await this.connect(round.other)
         await this.#finish(first)
       })
     }

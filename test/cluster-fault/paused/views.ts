@@ -2,6 +2,7 @@ import { Changes } from '../../helpers/changes.ts'
 import { readAll, type Thing } from '../../helpers/http-client.ts'
 import { connectMqtt, type Message, type MqttClient } from '../../helpers/mqtt-client.ts'
 import type { ServerProcess } from '../../helpers/server-process.ts'
+import { readItem } from '../../rig/magic/check.ts'
 import type { Count } from '../../rig/magic/counter.ts'
 import { untilNothingWrong } from '../../rig/participant.ts'
 import { retainedOf } from '../../rig/views.ts'
@@ -99,8 +100,8 @@ export function checkMagic(views: Views): Promise<readonly string[]> {
     const counts = live.of('$count').map(value => String((value as Count).applied))
     const applied = stored.map((_, place) => String(place + 1))
     const states = nodes.map(async (server, place) => {
-      const settings = await stateOf<{ n: number }>(server, thing, '$settings')
-      const count = await stateOf<Count>(server, thing, '$count')
+      const settings = (await readItem(server, thing, '$settings'))?.value as { n: number } | undefined
+      const count = (await readItem(server, thing, '$count'))?.value as Count | undefined
       return [
         ...expectSame(`$settings at node ${place}`, stored.at(-1), String(settings?.n)),
         ...expectSame(`applied to $count at node ${place}`, stored.length, count?.applied),
@@ -128,12 +129,6 @@ async function checkStored({ nodes, thing, sent }: Views, key: string) {
 
 function expectSame(what: string, expected: unknown, got: unknown): string[] {
   return expected === got ? [] : [`${what}: expected ${expected}, got ${got}`]
-}
-
-async function stateOf<State>({ url }: ServerProcess, { thingToken }: Thing, key: string) {
-  const response = await fetch(`${url}/v2/things/${thingToken}/resources/${encodeURIComponent(key)}`)
-  const items = (await response.json()) as { value: State }[]
-  return response.status === 200 ? items[0]?.value : undefined
 }
 
 /** How often a write may be stored. */

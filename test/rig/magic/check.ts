@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type ReadRecord, readAll, type Thing } from '../../helpers/http-client.ts'
-import { connectMqtt, isMessageOn, type MqttClient } from '../../helpers/mqtt-client.ts'
 import type { ServerProcess } from '../../helpers/server-process.ts'
+import { retainedOf } from '../views.ts'
 import { differences, type MagicModel, type States } from './model.ts'
 
 const stateKeys = ['$geo', '$settings', '$count'] as const
@@ -42,7 +42,8 @@ export async function checkHistory(
   return wrong
 }
 
-async function readItem(
+/** The newest of a resource; undefined if there is none. */
+export async function readItem(
   { url }: ServerProcess,
   { thingToken }: Thing,
   key: string,
@@ -54,23 +55,14 @@ async function readItem(
 
 /** Retained messages are what REST gives (contract §7). */
 async function checkRetained(
-  { mqttUrl }: ServerProcess,
-  { thingId, thingToken }: Thing,
+  server: ServerProcess,
+  thing: Thing,
   items: readonly (readonly [key: string, item: ReadRecord])[],
 ): Promise<string[]> {
-  const client = await connectMqtt({ url: mqttUrl, username: 'reader', password: thingToken })
-  await client.subscribe(`things/${thingId}/values/+`)
-  const wrong: string[] = []
-  for (const [key, item] of items) {
-    const message = await retainedOf(client, `things/${thingId}/values/${key}`)
-    if (isDeepStrictEqual(message, item)) continue
-    wrong.push(`retained ${key} of ${thingId} is ${JSON.stringify(message)}, not ${JSON.stringify(item)}`)
-  }
-  await client.disconnect()
-  return wrong
-}
-
-async function retainedOf(client: MqttClient, topic: string): Promise<unknown> {
-  const { payload, retain } = await client.next(isMessageOn(topic))
-  return retain ? JSON.parse(payload.toString()) : `not retained: ${payload}`
+  const wrong = items.map(async ([key, item]) => {
+    const message = (await retainedOf(server, thing, key, 1)).get(key)
+    if (isDeepStrictEqual(message, item)) return []
+    return [`retained ${key} of ${thing.thingId} is ${JSON.stringify(message)}, not ${JSON.stringify(item)}`]
+  })
+  return (await Promise.all(wrong)).flat()
 }

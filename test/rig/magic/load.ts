@@ -1,27 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Thing } from '../../helpers/http-client.ts'
-import { HttpConnection } from '../../helpers/http-connection.ts'
+import { post } from '../../helpers/http-connection.ts'
 import type { ServerProcess } from '../../helpers/server-process.ts'
 import { Device } from '../device.ts'
 import type { Ledger } from '../ledger.ts'
+import type { Way } from '../writes.ts'
 import { type MagicWrite, MagicWriter, type WriterSetup } from './write.ts'
 
-/** Over HTTP, one write after another. */
-interface Poster {
+interface Client {
   readonly writer: MagicWriter
-  /** Sent and not answered. */
+  /** Absent: over HTTP, one write after another. */
+  readonly device: Device | undefined
+  /** Over HTTP: sent and not answered. */
   unanswered: MagicWrite | undefined
 }
 
-/** Over MQTT. */
-interface Publisher {
-  readonly writer: MagicWriter
-  readonly device: Device
-}
-
-type Member = Pick<WriterSetup, 'thingPlace' | 'clock' | 'habit'> & {
-  readonly over: 'HTTP' | 'QoS 1' | 'QoS 2'
-}
+type Member = Pick<WriterSetup, 'thingPlace' | 'clock' | 'habit'> & { readonly over: Way }
 
 /** Before something is tried again, milliseconds. */
 const pause = 50
@@ -49,8 +43,7 @@ export class MagicLoad {
   static readonly things = 5
   readonly #things: readonly Thing[]
   readonly #ledger: Ledger
-  readonly #posters: readonly Poster[]
-  readonly #publishers: readonly Publisher[]
+  readonly #clients: readonly Client[]
   readonly #seen: (thing: number) => number
   /** In the order of each writer. */
   #sent: MagicWrite[] = []
@@ -64,33 +57,29 @@ export class MagicLoad {
     this.#ledger = ledger
     this.#seen = seen
     this.#changes = things.map(() => 0)
-    const writers = members.map(({ over, ...setup }, place) => {
-      const thing = things[setup.thingPlace]
-      if (!thing) throw new Error(`there is no thing ${setup.thingPlace}`)
-      return { over, thing, writer: new MagicWriter({ ...setup, thing, place }) }
+    this.#clients = members.map(({ over, ...setup }, number) => {
+      const { thingPlace: place } = setup
+      const thing = things[place]
+      if (!thing) throw new Error(`there is no thing ${place}`)
+      const writer = new MagicWriter({ ...setup, thing, place: number })
+      const clientId = `device-${place}-${number}`
+      const device =
+        over === 'HTTP'
+          ? undefined
+          : new Device({ clientId, thing, place, isPersistent: over === 'QoS 2', ledger })
+      return { writer, device, unanswered: undefined }
     })
-    this.#posters = writers
-      .filter(({ over }) => over === 'HTTP')
-      .map(({ writer }) => ({ writer, unanswered: undefined }))
-    this.#publishers = writers
-      .filter(({ over }) => over !== 'HTTP')
-      .map(({ writer, thing, over }) => {
-        const { place, thingPlace } = writer.setup
-        const isPersistent = over === 'QoS 2'
-        const clientId = `device-${thingPlace}-${place}`
-        return { writer, device: new Device({ clientId, thing, place: thingPlace, isPersistent, ledger }) }
-      })
   }
 
   /** The next writes belong to this run. @param hasParts whether some are to take several commits */
   begin(run: string, hasParts: boolean): void {
     this.#isHalted = false
-    for (const { writer } of [...this.#posters, ...this.#publishers]) writer.begin(run, hasParts)
+    for (const { writer } of this.#clients) writer.begin(run, hasParts)
   }
 
   /** Devices come back, and send again what was not acked. */
   async connect(mqttUrl: string): Promise<void> {
-    await Promise.all(this.#publishers.map(({ device }) => device.resume(mqttUrl)))
+    await Promise.all(this.#clients.map(({ device }) => device?.resume(mqttUrl)))
   }
 
   /** Whoever waits for changes to be seen writes no more. */
@@ -100,10 +89,11 @@ export class MagicLoad {
 
   /** Writes until the server is gone. */
   async run(server: ServerProcess): Promise<void> {
-    await Promise.all([
-      ...this.#posters.map(poster => this.#post(server, poster)),
-      ...this.#publishers.map(publisher => this.#publish(server, publisher)),
-    ])
+    await Promise.all(
+      this.#clients.map(client =>
+        client.device ? this.#publish(server, client.writer, client.device) : this.#post(server, client),
+      ),
+    )
   }
 
   /**
@@ -112,19 +102,21 @@ export class MagicLoad {
    * @returns what is wrong, in words
    */
   async settle(server: ServerProcess): Promise<string[]> {
-    await Promise.all(this.#posters.map(poster => this.#sendAgain(server, poster)))
-    const last = this.#things.map((_, place) => {
-      const { writer } = [...this.#posters, ...this.#publishers].find(
-        each => each.writer.setup.thingPlace === place,
-      ) as Poster
-      return writer.last()
-    })
-    const connection = new HttpConnection(server.url)
-    for (const write of last) {
+    await Promise.all(
+      this.#clients.map(async client => {
+        const { unanswered } = client
+        if (!unanswered) return
+        this.#ledger.resend(unanswered)
+        await this.#request(server, unanswered)
+        client.unanswered = undefined
+      }),
+    )
+    for (const place of this.#things.keys()) {
+      const write = this.#clients.find(({ writer }) => writer.setup.thingPlace === place)?.writer.last()
+      if (!write) continue
       this.#add(write)
-      await this.#request(server, connection, write)
+      await this.#request(server, write)
     }
-    connection.close()
     return this.#ledger.withOutcome(['uncertain']).map(({ name }) => `${name}: not acked in the end`)
   }
 
@@ -134,37 +126,24 @@ export class MagicLoad {
   }
 
   async end(): Promise<void> {
-    await Promise.all(this.#publishers.map(({ device }) => device.destroy()))
+    await Promise.all(this.#clients.map(({ device }) => device?.destroy()))
   }
 
-  async #post(server: ServerProcess, poster: Poster): Promise<void> {
-    const connection = new HttpConnection(server.url)
+  async #post(server: ServerProcess, client: Client): Promise<void> {
     try {
-      while (await this.#hasRoom(poster.writer)) {
-        const write = poster.writer.next('HTTP')
+      while (await this.#hasRoom(client.writer)) {
+        const write = client.writer.next('HTTP')
         this.#add(write)
-        poster.unanswered = write
-        await this.#request(server, connection, write)
-        poster.unanswered = undefined
+        client.unanswered = write
+        await this.#request(server, write)
+        client.unanswered = undefined
       }
     } catch {
       // The server is gone.
-    } finally {
-      connection.close()
     }
   }
 
-  async #sendAgain(server: ServerProcess, poster: Poster): Promise<void> {
-    const { unanswered } = poster
-    if (!unanswered) return
-    const connection = new HttpConnection(server.url)
-    this.#ledger.resend(unanswered)
-    await this.#request(server, connection, unanswered)
-    poster.unanswered = undefined
-    connection.close()
-  }
-
-  async #publish({ mqttUrl }: ServerProcess, { writer, device }: Publisher): Promise<void> {
+  async #publish({ mqttUrl }: ServerProcess, writer: MagicWriter, device: Device): Promise<void> {
     const isPersistent = device.setup.isPersistent
     while (await this.#hasRoom(writer)) {
       const write = writer.next(isPersistent && Math.random() < 2 / 3 ? 'QoS 2' : 'QoS 1')
@@ -193,9 +172,9 @@ export class MagicLoad {
   }
 
   /** Sends it until the store takes it. @throws Error if it is not answered */
-  async #request(server: ServerProcess, connection: HttpConnection, write: MagicWrite): Promise<void> {
+  async #request(server: ServerProcess, write: MagicWrite): Promise<void> {
     for (;;) {
-      const status = await this.#send(server, connection, write)
+      const status = await this.#send(server, write)
       // A removal that was not answered may have left nothing to find.
       const isDone = status === 201 || (write.removes !== undefined && (status === 200 || status === 404))
       if (isDone) this.#ledger.settle(write, 'acked')
@@ -205,13 +184,9 @@ export class MagicLoad {
     }
   }
 
-  async #send(
-    { url, adminKey }: ServerProcess,
-    connection: HttpConnection,
-    { thing, body, removes }: MagicWrite,
-  ): Promise<number> {
+  async #send({ url, adminKey }: ServerProcess, { thing, body, removes }: MagicWrite): Promise<number> {
     const { thingId, thingToken } = this.#things[thing] ?? {}
-    if (removes === undefined) return (await connection.post(`/v2/things/${thingToken}`, body)).status
+    if (removes === undefined) return (await post(`${url}/v2/things/${thingToken}`, body)).status
     const response = await fetch(`${url}/v2/things/${thingId}/resources/${encodeURIComponent(removes)}`, {
       method: 'DELETE',
       headers: { authorization: `Bearer ${adminKey}` },

@@ -3,7 +3,7 @@ import { ask, createThing, type Thing, write } from '../../helpers/http-client.t
 import type { MqttClient } from '../../helpers/mqtt-client.ts'
 import type { ServerProcess } from '../../helpers/server-process.ts'
 import { openLink } from '../mqtt-link.ts'
-import { between, chance, pick } from '../random.ts'
+import { between, chance, pick } from '../plan.ts'
 
 export interface Population {
   readonly things: number
