@@ -9,13 +9,13 @@ import type { RecordStore, StoreDriver } from '../../../src/store/contract.ts'
 import { createLevelStore } from '../../../src/store/level/index.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import { createRedisStore } from '../../../src/store/redis/index.ts'
-import { Report } from '../../rig/program.ts'
 import { Child } from '../../helpers/child.ts'
 import { startNode } from '../../helpers/cluster.ts'
 import { createThing, write } from '../../helpers/http-client.ts'
 import { type RedisServer, startRedis } from '../../helpers/redis-server.ts'
 import { startServer } from '../../helpers/server-process.ts'
 import { withDirectory } from '../../helpers/with-server.ts'
+import { Report } from '../../rig/program.ts'
 
 /**
  * `npm run fault:migrate [-- --records 1000000]`: `thingwire migrate` is killed while it moves records and while it
