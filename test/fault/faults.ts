@@ -5,7 +5,7 @@ import { createThing, write } from '../helpers/http-client.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import { eventually, untilReady } from '../helpers/waiting.ts'
 import { outage } from '../rig/outage.ts'
-import { describe, type Fault, nothingSeen, type Rounds } from '../rig/rounds.ts'
+import { type Fault, nothingSeen, type Rounds } from '../rig/rounds.ts'
 import { levelLogFile } from './level-log.ts'
 import { injectIntoSyncs, Strace } from './strace.ts'
 
@@ -14,10 +14,15 @@ import { injectIntoSyncs, Strace } from './strace.ts'
 /** Milliseconds; the store tries every second. */
 const recoveryDeadline = 30_000
 /** Whatever a disk that fails is answered with. */
-const closed = 'closed by a node that is there'
-const storeAway = ['503 store_unavailable', '503 store_timeout', 'CONNACK 3', closed]
+const storeAway = answersOf('store_unavailable|store_timeout')
+/** Until there is a reserve again. */
+const storeFull = answersOf('store_unavailable|store_timeout|store_full')
 /** Of a pause, milliseconds: some are a little shorter than `storeTimeout`. */
 const pauses = { shortest: 4_500, longest: 8_000 }
+
+function answersOf(reasons: string): RegExp {
+  return new RegExp(`^(503 (${reasons})|CONNACK 3|closed by a node that is there|no answer)$`)
+}
 
 /** What holds a server up for longer than a write is waited for. */
 const holds: Readonly<Record<string, (server: ServerProcess, milliseconds: number) => Promise<void>>> = {
@@ -54,6 +59,7 @@ export const pauseFaults: readonly Fault[] = Object.entries(holds).map(([name, h
 export function cutConnections(writes: number, milliseconds: number): Fault {
   return {
     name: 'connections are cut and back at once',
+    expected: /^closed by a node that is there$/,
     async happen(rounds) {
       const strace = await injectIntoSyncs(rounds.service.node(0), `delay_enter=${milliseconds * 1_000}`)
       const enough = rounds.acks + writes
@@ -66,9 +72,8 @@ export function cutConnections(writes: number, milliseconds: number): Fault {
         await device?.destroy()
       }
       await strace.detach()
-      const answers = Object.keys(rounds.takeAnswers()).filter(answer => answer !== closed)
       const proof = cuts > 10 ? `${cuts} cuts` : undefined
-      return { ...nothingSeen, violations: answers, notes: [`${cuts} cuts`], proof }
+      return { ...nothingSeen, notes: [`${cuts} cuts`], proof }
     },
   }
 }
@@ -92,9 +97,10 @@ export function failedSync(): Fault {
   const { name, happen } = outage('EIO from fsync for a while', course)
   return {
     name,
+    expected: storeAway,
     async happen(rounds) {
       const { violations, ...seen } = await happen(rounds)
-      wrong.push(...judge(rounds), ...(await restart(rounds)))
+      wrong.push(...(await restart(rounds)))
       return { ...seen, violations: [...violations, ...wrong] }
     },
   }
@@ -103,6 +109,7 @@ export function failedSync(): Fault {
 /** Every fsync fails with EIO, and the process is killed while it does. */
 export const killedInFailedSync: Fault = {
   name: 'EIO from fsync, then kill -9',
+  expected: storeAway,
   async happen(rounds) {
     const { service, ledgers } = rounds
     const strace = await injectIntoSyncs(service.node(0), 'error=EIO')
@@ -110,12 +117,10 @@ export const killedInFailedSync: Fault = {
     await delay(3_000)
     const acked = ledgers.flatMap(ledger => ledger.acked.filter(({ sentAt }) => sentAt > began))
     const violations = acked.map(({ name }) => `${name} was acked while fsync failed`)
-    violations.push(...(await readsAt(rounds)), ...judge(rounds), ...unacked(rounds))
+    violations.push(...(await readsAt(rounds)), ...unacked(rounds))
     await service.node(0).kill()
     await strace.ended()
     violations.push(...(await rounds.startAgain()))
-    // Those of the kill.
-    rounds.takeAnswers()
     return { ...nothingSeen, violations }
   },
 }
@@ -126,6 +131,7 @@ const singleFaults = { 'EIO from fdatasync': 'fdatasync', 'ENOSPC from write': '
 /** One or a few calls on the log fail, while valid writes and writes that are refused for their content come in. */
 export const failedWrites: readonly Fault[] = Object.entries(singleFaults).map(([name, call]) => ({
   name: `one ${name}`,
+  expected: call === 'write' ? storeFull : storeAway,
   prepare: ({ writers }) => {
     for (const each of writers) each.sizes = 'any'
   },
@@ -148,7 +154,6 @@ export const failedWrites: readonly Fault[] = Object.entries(singleFaults).map((
         () => false,
       )
     if (!(await eventually(isTaking, recoveryDeadline))) violations.push('the server takes nothing again')
-    violations.push(...judge(rounds, ...(call === 'write' ? ['503 store_full'] : [])))
     violations.push(...(await restart(rounds)))
     const hasFailed = (await readFile(output, 'latin1')).includes('(INJECTED)')
     return { ...nothingSeen, violations, proof: hasFailed ? 'it did fail' : undefined }
@@ -168,12 +173,6 @@ async function postRefused({ service, writers }: Rounds): Promise<string[]> {
     await delay(5)
   }
   return wrong
-}
-
-/** @returns what was answered and is not expected */
-function judge(rounds: Rounds, ...more: readonly string[]): string[] {
-  const answers = Object.entries(rounds.takeAnswers())
-  return describe(Object.fromEntries(answers.filter(([answer]) => ![...storeAway, ...more].includes(answer))))
 }
 
 /** @returns that no device waits for an ack, if so */
@@ -196,7 +195,5 @@ async function readsAt({ service, writers }: Rounds): Promise<string[]> {
 /** SIGTERM, and a start. */
 async function restart(rounds: Rounds): Promise<readonly string[]> {
   await rounds.service.stop(rounds.service.member(0))
-  const found = await rounds.startAgain()
-  rounds.takeAnswers()
-  return found
+  return await rounds.startAgain()
 }

@@ -15,6 +15,8 @@ const margins = { nodes: { before: 1_500, after: 2_000 }, alone: { before: 100, 
 /** What happens to a service under load. */
 export interface Fault {
   readonly name: string
+  /** What may be answered beside acks, of what `happen` has not taken. Default: anything. */
+  readonly expected?: RegExp
   /** Before anybody begins. */
   prepare?(rounds: Rounds): void
   /** Resolves when it is over. @returns what is wrong with what was seen meanwhile, and notes */
@@ -36,6 +38,9 @@ export interface Seen {
 export interface Round extends Seen {
   readonly acks: number
 }
+
+/** What clients see of a server that does not get from its store in time what it needs. */
+export const late = /^(CONNACK 3|503 store_timeout)$/
 
 export const nothingSeen: Seen = { violations: [], overdue: [], notes: [] }
 
@@ -68,6 +73,7 @@ export class Rounds {
     const { cast, writers = 6, deadline: patience = deadline } = setup
     const { isAlone } = service
     this.service = service
+    const has = (who: RoundsSetup['cast'][number]) => cast.includes(who)
     const heavy = new Writers(service, {
       ...{ name: 'heavy load', things: 3, devices: writers, connections: writers },
       ...{ rest: isAlone ? 5 : 0, sizes: 'mostly small' },
@@ -77,16 +83,16 @@ export class Rounds {
       ...{ name: 'steady load', things: 2, devices: 8, connections: 4, rest: isAlone ? 100 : 250 },
       ...{ sizes: 'one', kinds: ['with datetimes', 'with an id'], hasFleeting: isAlone },
     })
-    const isSteady = cast.includes('steady')
-    this.writers = [...(cast.includes('heavy') ? [heavy] : []), ...(isSteady ? [steady] : [])]
-    this.watchers = isSteady ? new Watchers(service, steady, patience) : undefined
-    this.testators = cast.includes('wills') ? new Testators(service) : undefined
-    this.magic = cast.includes('magic') ? new MagicWriters(service, patience) : undefined
+    this.writers = [...(has('heavy') ? [heavy] : []), ...(has('steady') ? [steady] : [])]
+    this.watchers = has('steady') ? new Watchers(service, steady, patience) : undefined
+    this.testators = has('wills') ? new Testators(service) : undefined
+    this.magic = has('magic') ? new MagicWriters(service, patience) : undefined
     // Who watches begins behind who writes, and writes once more before what was written is looked at.
-    const participants = [...this.writers.slice(0, isSteady ? -1 : undefined), this.magic, this.testators]
-    const behind = isSteady ? [steady, this.watchers] : []
-    const views = isAlone ? undefined : new Views(service, this.writers)
-    this.#participants = [...participants, ...behind, views].filter(each => each !== undefined)
+    const all = [
+      ...[has('heavy') ? heavy : undefined, this.magic, this.testators, has('steady') ? steady : undefined],
+      ...[this.watchers, isAlone ? undefined : new Views(service, this.writers)],
+    ]
+    this.#participants = all.filter(each => each !== undefined)
   }
 
   /** Whoever starts them ends them. */
@@ -127,12 +133,15 @@ export class Rounds {
     for (const participant of this.#participants) {
       found.push(...(await participant.check()).map(text => `${participant.name}: ${text}`))
     }
+    const answers = this.takeAnswers()
+    const unexpected = Object.keys(answers).filter(answer => fault.expected?.test(answer) === false)
+    const { overdue: wills = [], notes: ofWills = [] } = this.testators ?? {}
     return {
       ...seen,
       acks: this.acks - acked,
-      violations: this.#firstOf(found),
-      overdue: [...overdue, ...(this.testators?.overdue ?? [])],
-      notes: [...notes, ...(this.testators?.notes ?? []), ...describe(this.takeAnswers())],
+      violations: [...this.#firstOf(found), ...unexpected.filter(answer => !late.test(answer))],
+      overdue: [...overdue, ...wills, ...unexpected.filter(answer => late.test(answer))],
+      notes: [...notes, ...ofWills, ...describe(answers)],
     }
   }
 
