@@ -33,7 +33,7 @@ describe('a server whose data directory is taken away', () => {
       const directory = await temporaryDirectory()
       const way: Way = ways[name]
       const mounted = way.needsMount ? await smallFileSystem('ext4', 256 * MiB, onTestFinished) : undefined
-      const dataDir = mounted?.path ?? join(directory, 'data')
+      const dataDir = mounted?.path ?? join(directory, 'the data')
       const place = { dataDir, beside: join(directory, 'beside'), mounted }
       expect(await takeAway(name, place, 50)).toEqual([])
     },

@@ -110,7 +110,7 @@ export async function takeAway(name: WayName, place: Place, acks: number): Promi
       await back.stop()
     }
     const fatal = stderr.split('\n').filter(line => line.includes('"level":60'))
-    const isNamed = fatal.some(line => /the store in \S+ is lost: .*Bring the data directory back/.test(line))
+    const isNamed = fatal.some(line => /the store in .+ is lost: .*Bring the data directory back/.test(line))
     const refusal = /^thingwire: [^\n]*went away under a running server[^\n]*\n$/
     const isRefused = startedAway.code === 1 && refusal.test(startedAway.stderr)
     return [
