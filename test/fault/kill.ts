@@ -225,7 +225,7 @@ async function killRunning(
   } else if (point === 'torn write') {
     const path = await levelLogFile(service.dataDir)
     // Counted by strace for each thread of the pool apart.
-    const inject = `inject=write:signal=SIGKILL:when=${50 + Math.floor(Math.random() * 150)}`
+    const inject = `inject=write:signal=SIGKILL:when=${10 + Math.floor(Math.random() * 40)}`
     const options = ['-P', path, '-e', 'trace=write', '-e', inject]
     const strace = await Strace.attach(Number(server.process.pid), options)
     await Promise.all([server.exited, strace.ended()])
