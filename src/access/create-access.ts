@@ -94,7 +94,7 @@ export async function createAccess(parts: AccessParts): Promise<AccessServices> 
   }
   const absence = nodes.isAlone ? undefined : new NodeAbsence(nodes, forgetAll, doubtAll)
   const stopListening = nodes.onDocuments(names => (names ? elsewhere.look(names) : doubtAll()))
-  const list = createThingList({ documents, records, lastSeen })
+  const list = createThingList(documents, records, lastSeen)
   return {
     access: {
       ...authorisation,

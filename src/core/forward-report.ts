@@ -18,17 +18,10 @@ export interface ForwardReport {
   readonly refusedCount: number
   /** Records that were dropped because too many waited, since forwarding began. */
   readonly dropped: number
-  readonly held: readonly HeldThing[]
+  /** Things whose records wait because the central server refuses the thing; `since`: milliseconds. */
+  readonly held: readonly { readonly thingId: string; readonly why: string; readonly since: number }[]
   /** Newest first. */
   readonly refused: readonly RefusedRecord[]
-}
-
-/** A thing whose records wait because the central server refuses the thing. */
-interface HeldThing {
-  readonly thingId: string
-  readonly why: string
-  /** Milliseconds. */
-  readonly since: number
 }
 
 /** A record that the central server has refused for good. It stays in the store of this server. */

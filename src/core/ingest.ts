@@ -152,7 +152,7 @@ export function createIngest(parts: IngestParts): Ingest {
     const { request, parsed } = writing
     // A refused dry run is listed, too: "nothing is kept" (contract §3) is about records.
     if (parsed instanceof WriteRefused) writing.settle(refuse(request, parsed, parsed.writeId))
-    else if (isDryRun(parsed)) writing.settle(dryRun(request, parsed))
+    else if (!parsed.store && !parsed.broadcast) writing.settle(dryRun(request, parsed))
     else after(room.wait(), writing, append)
   }
 
@@ -190,7 +190,7 @@ export function createIngest(parts: IngestParts): Ingest {
     return refuse(request, error, id)
   }
 
-  /** Stores nothing, not even the write id. */
+  /** Stores nothing, not even the write id (contract §3). */
   async function dryRun(request: WriteRequest, parsed: ParsedWrite): Promise<WriteAnswer> {
     const { id } = parsed
     const first = id === undefined ? undefined : await records.answerOf(request.thingId, id, clock.now())
@@ -282,11 +282,6 @@ function after(waiting: Promise<void> | undefined, writing: Writing, step: (writ
 
 function doorOf({ door, isWill }: WriteRequest): WriteDoor {
   return isWill ? 'will' : door
-}
-
-/** Both flags off (contract §3). */
-function isDryRun({ store, broadcast }: ParsedWrite): boolean {
-  return !store && !broadcast
 }
 
 function answerTo(parsed: ParsedWrite): WriteAnswer {

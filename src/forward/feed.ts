@@ -321,17 +321,12 @@ export interface Batch {
   readonly payload: Buffer
 }
 
-interface BatchLimits {
-  readonly records: number
-  /** Bytes of the payload. */
-  readonly bytes: number
-}
-
 /** Most bytes of a payload beside its records. */
 const envelope = '{"id":"12345678901234567890","broadcast":false,"values":[]}'.length
 
 /** The next write: as many records with the same `broadcast` flag as the limits allow, at least one. @param waiting not empty */
-export function formBatch(waiting: readonly WaitingRecord[], { records, bytes }: BatchLimits): Batch {
+export function formBatch(waiting: readonly WaitingRecord[], limits: typeof largestBatch): Batch {
+  const { records, bytes } = limits
   const taken: WaitingRecord[] = []
   const texts: string[] = []
   let size = envelope

@@ -73,9 +73,8 @@ export class Feeds {
     if (!this.#isRunning) for (const feed of this.#feeds.values()) this.#running.push(feed.run())
     this.#isRunning = true
     while (!stop.aborted) {
-      const isRead =
-        this.#inMemory() <= mostInMemory && ((await this.#readBehind()) || (await this.#readTogether()))
-      if (isRead) continue
+      const inMemory = this.all.reduce((sum, { bytes }) => sum + bytes, 0)
+      if (inMemory <= mostInMemory && ((await this.#readBehind()) || (await this.#readTogether()))) continue
       this.#flush()
       await this.#change()
     }
@@ -180,12 +179,6 @@ export class Feeds {
 
   #flush(): void {
     for (const feed of this.#feeds.values()) feed.flush()
-  }
-
-  #inMemory(): number {
-    let bytes = 0
-    for (const feed of this.#feeds.values()) bytes += feed.bytes
-    return bytes
   }
 
   async #change(): Promise<void> {

@@ -65,7 +65,10 @@ export class Link {
     await this.#turn(stop)
     try {
       const result = await task(this.#target)
-      this.#reached()
+      if (this.problem !== undefined) {
+        this.problem = undefined
+        this.#onChange()
+      }
       return result
     } catch (error) {
       if (error instanceof LinkDown && !stop.aborted) this.lost(error.message)
@@ -135,12 +138,6 @@ export class Link {
 
   #wake(): void {
     for (const wake of this.#waiting.splice(0)) wake()
-  }
-
-  #reached(): void {
-    if (this.problem === undefined) return
-    this.problem = undefined
-    this.#onChange()
   }
 
   /** A connection has failed or was lost: all users wait for a while. */

@@ -51,7 +51,8 @@ export class Backlog {
 
   /** A commit that was counted is forwarded. */
   pass(commit: Commit): void {
-    const portion = this.#portions[this.#placeOf(commit.writeNumber)]
+    const place = partitionPoint(this.#portions, ({ upTo }) => upTo < commit.writeNumber)
+    const portion = this.#portions[place]
     if (!portion) return
     this.#take(portion, { records: recordCount(commit), bytes: sizeOf(commit) })
   }
@@ -87,10 +88,6 @@ export class Backlog {
     portion.bytes -= taken.bytes
     this.#records -= taken.records
     this.#bytes -= taken.bytes
-  }
-
-  #placeOf(writeNumber: number): number {
-    return partitionPoint(this.#portions, ({ upTo }) => upTo < writeNumber)
   }
 }
 

@@ -178,7 +178,8 @@ export class ApplyQueue {
       this.#goOn(lane)
     } catch (error) {
       if (!(error instanceof ThingwireError)) this.#parts.onDefect(error)
-      this.#goOnLater(lane)
+      const { signal } = this.#closing
+      void rest(this.#parts.retryDelay, signal).then(() => signal.aborted || this.#goOn(lane))
     }
   }
 
@@ -214,11 +215,6 @@ export class ApplyQueue {
     }
     for (const refusal of refusals) this.#parts.onRefused(refusal)
     this.settle()
-  }
-
-  #goOnLater(lane: Lane): void {
-    const { signal } = this.#closing
-    void rest(this.#parts.retryDelay, signal).then(() => signal.aborted || this.#goOn(lane))
   }
 }
 

@@ -24,11 +24,10 @@ export function parseRetentionRule(text: string): RetentionRule | undefined {
  * longer age counts, so that a doubt loses no data.
  */
 export function ageOf(key: string, rules: readonly RetentionRule[]): number | undefined {
-  return rules.filter(({ pattern }) => matches(pattern, key)).sort(bySaying)[0]?.age
-}
-
-function bySaying(a: RetentionRule, b: RetentionRule): number {
-  return weightOf(b.pattern) - weightOf(a.pattern) || b.age - a.age
+  const mostSpecificFirst = rules
+    .filter(({ pattern }) => matches(pattern, key))
+    .sort((a, b) => weightOf(b.pattern) - weightOf(a.pattern) || b.age - a.age)
+  return mostSpecificFirst[0]?.age
 }
 
 function weightOf(pattern: string): number {

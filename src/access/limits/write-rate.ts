@@ -7,12 +7,11 @@ import { principalName } from '../principal.ts'
 interface ThingRatesParts {
   readonly writesPerSecond: number
   readonly recordsPerSecond: number
-  readonly onLimit: (limit: RateLimit) => void
+  readonly onLimit: (limit: 'write_rate_exceeded' | 'record_rate_exceeded') => void
   /** A clock that never goes back, milliseconds. */
   readonly now: () => number
 }
 
-type RateLimit = 'write_rate_exceeded' | 'record_rate_exceeded'
 type ArrivingWrite = Parameters<WriteRate['enter']>[0]
 
 /** Largest burst of a thing, in milliseconds of its rate (contract §9). */

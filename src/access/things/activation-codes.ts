@@ -32,7 +32,7 @@ export function createActivationCodes(documents: DocumentStore): ActivationCodes
     async create({ count, uses }) {
       assertWhole('count', count, maximumCount)
       assertWhole('uses', uses, maximumUses)
-      const codes = Array.from({ length: count }, createCode)
+      const codes = Array.from({ length: count }, () => createSecret(26).slice(0, 34))
       const document: ActivationCodeDocument = { createdAt: Date.now(), usesLeft: uses }
       const put = Object.fromEntries(codes.map(code => [activationCodeName(code), document]))
       await documents.transact(Object.keys(put), () => ({ put, result: undefined, purpose: 'register' }))
@@ -115,10 +115,6 @@ export function createActivationCodes(documents: DocumentStore): ActivationCodes
       return { put, result: { thingId, thingToken: fresh.thingToken }, purpose: 'register' }
     })
   }
-}
-
-function createCode(): string {
-  return createSecret(26).slice(0, 34)
 }
 
 function assertWhole(field: string, value: number, maximum: number): void {

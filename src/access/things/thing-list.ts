@@ -9,12 +9,6 @@ import type { LastSeen } from './last-seen.ts'
 const thingsPerPage = 1_000
 const readsAtOnce = 50
 
-interface ThingListParts {
-  readonly documents: DocumentStore
-  readonly records: RecordStore
-  readonly lastSeen: LastSeen
-}
-
 type Position = NonNullable<ThingSummary['position']>
 type Box = NonNullable<ThingQuery['bbox']>
 
@@ -24,7 +18,11 @@ interface Candidate {
   readonly thing: ThingDocument | undefined
 }
 
-export function createThingList({ documents, records, lastSeen }: ThingListParts): ThingRegistry['list'] {
+export function createThingList(
+  documents: DocumentStore,
+  records: RecordStore,
+  lastSeen: LastSeen,
+): ThingRegistry['list'] {
   return async ({ limit, cursor, among, name = '', bbox }) => {
     if (cursor !== undefined && !isThingId(cursor)) throw new ThingwireError('invalid_cursor')
     const looked = name === '' && bbox === undefined ? limit : thingsPerPage

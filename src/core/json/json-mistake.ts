@@ -140,7 +140,8 @@ class Scan {
   #wrong(): JsonMistake {
     const position = this.#at
     const found = this.#match(word) || this.#characterAt(position)
-    const hint = hintOf({ found, wanted: this.#wanted, before: this.#text.slice(0, position).slice(-40) })
+    const stranger = { found, wanted: this.#wanted, before: this.#text.slice(0, position).slice(-40) }
+    const hint = hints.find(([fits]) => fits(stranger))?.[1]
     const place = `at position ${position} stands ${shown(found)}, where ${this.#wanted} must stand`
     return { position, message: hint === undefined ? place : `${place}: ${hint}` }
   }
@@ -172,12 +173,9 @@ function isBeginning(text: string): boolean {
 
 /** A body may contain secrets, so a message quotes only known words, short numbers and single characters. */
 function shown(text: string): string {
-  if (/^[\p{Cc}\p{Cf}\p{Cs}\p{Zs}]$/u.test(text)) return `U+${hexOf(text).padStart(4, '0')}`
+  if (/^[\p{Cc}\p{Cf}\p{Cs}\p{Zs}]$/u.test(text))
+    return `U+${text.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`
   return /^[\w.+-]/.test(text) && !knownWord.test(text) ? 'a word' : text
-}
-
-function hexOf(character: string): string {
-  return character.charCodeAt(0).toString(16).toUpperCase()
 }
 
 interface Stranger {
@@ -213,7 +211,3 @@ const hints: readonly (readonly [fits: (stranger: Stranger) => boolean, hint: st
   [({ found }) => /^-?\d+\.(?:\D|$)/.test(found), 'a digit must follow the point of a number'],
   [({ found, wanted }) => /^[\w.+-]/.test(found) && /value|name/.test(wanted), 'put a text in double quotes'],
 ]
-
-function hintOf(stranger: Stranger): string | undefined {
-  return hints.find(([fits]) => fits(stranger))?.[1]
-}

@@ -61,27 +61,22 @@ export class Departures {
   }
 
   async #leave(connection: Connection): Promise<void> {
-    const { ownership, sessions } = this.#parts
+    const { ownership, sessions, relay, retries } = this.#parts
     ownership.leave(connection)
     connection.live.close()
     await connection.admitting
     // Pending PUBLISHes come before the will, and need the lock.
     await connection.inbound.whenIdle()
-    const { session, will, end, state } = connection
+    const { session, will, relayed, end, state } = connection
     connection.session = undefined
     connection.will = undefined
     await Promise.all([
       session && sessions.leave(session),
-      this.#endRelay(connection),
+      relay && relayed && retries.run(() => relay.end(relayed)),
       will && this.#leaveWill(will, end === 'disconnect' || state === 'rejected'),
     ])
     connection.left()
     ownership.release(connection)
-  }
-
-  async #endRelay({ relayed }: Connection): Promise<void> {
-    const { relay, retries } = this.#parts
-    if (relay && relayed) await retries.run(() => relay.end(relayed))
   }
 
   async #leaveWill({ name, will, lock }: KeptWill, isVoid: boolean): Promise<void> {
