@@ -123,7 +123,7 @@ export interface LatestOfThing extends Latest {
 export interface Snapshot {
   /** Number of that commit, the last one in the snapshot. */
   readonly writeNumber: number
-  /** The latest of each selected resource, a page at a time, at a cost in proportion. Of a magic resource it is the state only. */
+  /** The latest of each selected resource, a page at a time, at a cost in proportion. For a magic resource that is only its state. */
   latest(query: LatestQuery): AsyncIterable<readonly LatestOfThing[]>
   close(): Promise<void>
 }

@@ -13,7 +13,7 @@ export interface StreamLog {
    * @throws ThingwireError of the store
    */
   enter(thingId: string, lastEventId?: string): Promise<Streamed>
-  /** Expires nothing any more: the next process takes over the kept writes. */
+  /** No thing expires after this: the next process takes over the kept writes. */
   close(): void
 }
 

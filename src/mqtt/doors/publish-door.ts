@@ -52,7 +52,7 @@ export class PublishDoor {
   readonly #connection: Connection
   readonly #parts: PublishDoorParts
   readonly #turns = new Turns()
-  /** Of the latest packet, since most devices publish on one topic. */
+  /** Address of the latest packet, since most devices publish on one topic. */
   #address: Address | undefined
   #hasFailed = false
   /** Present from the first message on another topic. */
