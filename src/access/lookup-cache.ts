@@ -4,10 +4,7 @@ interface LookUp<Found> {
   found: Found | undefined
 }
 
-/**
- * A cache of look-ups in the store; misses are not cached. Callers with the same key share one look-up, and calls of `get` resolve
- * in their order, cached or not.
- */
+/** Caches look-ups, but not misses. Callers with the same key share one, and calls of `get` resolve in their order, cached or not. */
 export class LookupCache<Found> {
   readonly #lookUp: (key: string) => Promise<Found | undefined>
   readonly #capacity: number

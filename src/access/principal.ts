@@ -9,10 +9,7 @@ export interface ThingPrincipal {
   readonly thingId: string
 }
 
-/**
- * A person, a dashboard or an app. The rights of a session never change, so what it was granted, such as a subscription, need not
- * be checked again.
- */
+/** A person, a dashboard or an app. Its rights never change, so its grants, such as subscriptions, need not be checked again. */
 export interface SessionPrincipal {
   readonly kind: 'session'
   readonly sessionId: string

@@ -109,9 +109,7 @@ function valuesOf(envelope: Record<string, unknown>): readonly unknown[] {
   return values
 }
 
-/**
- * Takes one turn of the event loop, 10 to 20 ms for 10,000 records: if it paused, each door would have to hold back later writes.
- */
+/** One turn of the event loop, 10 to 20 ms for 10,000 records: to pause, each door would have to hold back later writes. */
 function parseRecords(values: readonly unknown[], context: ParseContext) {
   const records: NewRecord[] = []
   const rejected: FieldError[] = []

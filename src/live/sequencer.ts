@@ -82,11 +82,7 @@ export class Sequencer {
     return this.#room.promise
   }
 
-  /**
-   * Calls `reached` when all writes up to `writeNumber`, and no later ones, are delivered.
-   *
-   * @throws RangeError if a later write is delivered already
-   */
+  /** Calls `reached` between this write and the next one. @throws RangeError if a later write is delivered already */
   at(writeNumber: number, reached: () => void): void {
     if (writeNumber < this.#writeNumber) throw new RangeError(`write ${writeNumber} was passed`)
     let place = this.#next

@@ -59,9 +59,7 @@ export class AppliedMarks {
     return { through: through?.writeNumber ?? 0, ofThings }
   }
 
-  /**
-   * Raises the write up to which all things are applied, even if no state has changed: the next applier reads the log from here.
-   */
+  /** Raises the write up to which all things are applied, from which the next applier reads the log. */
   async keepThrough(through: number): Promise<void> {
     await this.#documents.transact([throughName], ([kept]) => {
       const isOlder = ((kept as ThroughDocument | undefined)?.writeNumber ?? 0) < through

@@ -85,11 +85,7 @@ export class RetainedState {
     return magic.keys.filter((_, index) => states[index])
   }
 
-  /**
-   * The state, or the part of it that `key` names, which is null if the state has no such part.
-   *
-   * @returns undefined: there is no state
-   */
+  /** The state, or its part that `key` names; null: the state has no such part. @returns undefined: there is no state */
   async read(thingId: string, key: string): Promise<StoredRecord | undefined> {
     const resource = this.#parts.magic.find(key)
     const state = resource && (await this.#parts.records.state(thingId, resource.key))

@@ -24,11 +24,7 @@ export interface MqttThings {
   /** The part of the commit log that persistent sessions may still have to read. */
   readonly sessionLog: SessionLog
   readonly clock: ReceiptClock
-  /**
-   * The believed time, by which state of absent clients expires (contract §4.5), milliseconds since 1970.
-   *
-   * @throws ThingwireError of the store
-   */
+  /** The believed time (contract §4.5), milliseconds since 1970. @throws ThingwireError of the store */
   believedTime(): Promise<number>
   readonly observer?: Observer | undefined
   /** Whether the server takes writes now. */

@@ -18,10 +18,7 @@ export interface Belief {
 
 type Clock = Pick<ReceiptClock, 'now' | 'newest' | 'behind'>
 
-/**
- * The first belief of a store: the newest receipt time, at most the time of the clock. If nothing was received yet, the clock is
- * believed.
- */
+/** The first belief of a store: the newest receipt time, at most that of the clock; the clock if nothing was received yet. */
 export function firstBelief(clock: Clock): Belief {
   const newest = clock.newest()
   return { time: newest > released ? Math.min(newest, shownBy(clock)) : clock.now() }

@@ -59,11 +59,7 @@ export class Retention {
     this.close = parts.nodes.lead('retention', (...term) => this.#work(...term))
   }
 
-  /**
-   * Call it before anything is received: the first belief of a store comes from its newest receipt time.
-   *
-   * @throws ThingwireError of the store
-   */
+  /** Call it before anything is received, since the first belief is the newest receipt time. @throws ThingwireError of the store */
   static async open(parts: RetentionParts): Promise<Retention> {
     const first = { [beliefName]: { ...firstBelief(parts.clock) } }
     await parts.documents.transact([beliefName], ([belief]) => ({
@@ -74,11 +70,7 @@ export class Retention {
     return new Retention(parts)
   }
 
-  /**
-   * The time by which data are too old (contract §4.5), as it was last stored; milliseconds since 1970.
-   *
-   * @throws ThingwireError of the store
-   */
+  /** The believed time (contract §4.5) as last stored, milliseconds since 1970. @throws ThingwireError of the store */
   async believedTime(): Promise<number> {
     const { time } = await this.#belief()
     return Math.min(time, shownBy(this.#parts.clock))

@@ -62,10 +62,7 @@ function sorted(names: readonly string[]): Ended {
   return Object.fromEntries(found)
 }
 
-/**
- * Wraps a document store. When a `transact` fails, so that it is unknown whether it took effect, `onUnknown` gets the names of its
- * documents.
- */
+/** Wraps a store: `onUnknown` gets the names of documents of a failed `transact`, which may have taken effect. */
 export function announcing(
   documents: DocumentStore,
   onUnknown: (names: readonly string[]) => void,

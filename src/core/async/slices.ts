@@ -23,10 +23,7 @@ export class Slices {
   }
 }
 
-/**
- * One slice in each turn of the event loop, which all callers share in their order: hundreds of concurrent reads take no more of a
- * turn than one.
- */
+/** One slice in each turn of the event loop, shared by all callers: hundreds of concurrent reads take no more of it than one. */
 class SharedSlices {
   readonly #waiting: (() => void)[] = []
   #begin: number | undefined

@@ -6,11 +6,7 @@ const byteOrderMark = '\ufeff'
 const replacementCharacter = '\ufffd'
 const replacementBytes = Buffer.from(replacementCharacter)
 
-/**
- * Parses a body as JSON, without a byte order mark (contract §2.2).
- *
- * @throws ThingwireError invalid_utf8, invalid_json, with the position of the mistake
- */
+/** Parses a body as JSON, without a byte order mark (§2.2). @throws ThingwireError invalid_utf8, invalid_json, with the position */
 export function readJson(body: Uint8Array): unknown {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   const text = bytes.toString()

@@ -5,10 +5,7 @@ const hugeFrom = 2 ** 900
 /** A power of two, so that division by it loses no digits, and so large that no bucket has enough numbers to overflow. */
 const hugeUnit = 2 ** 64
 
-/**
- * Summarises the records of one bucket in constant memory. Sums are compensated (Neumaier), so the rounding error does not grow
- * with the number of records.
- */
+/** Summarises a bucket in constant memory. Compensated sums (Neumaier) keep the rounding error independent of the number of records. */
 export class BucketFold implements BucketSummary {
   readonly start: number
   readonly end: number

@@ -45,9 +45,7 @@ export function storedForm({ key, datetime, value, geo }: StoredRecord): StoredR
   return geo ? { key, datetime, value, geo } : { key, datetime, value }
 }
 
-/**
- * A text of value and geo that is equal for equal measurements (contract §4, resend (a)); the order of object members does not count.
- */
+/** A text that is equal for equal measurements (contract §4, resend (a)); the order of object members does not count. */
 export function measurement(record: Measured): string {
   const text = /^[[{]/.test(record.value)
     ? JSON.stringify(sortMembers(JSON.parse(record.value)))

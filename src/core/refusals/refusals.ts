@@ -34,11 +34,7 @@ export class Refusals {
     return () => this.#listeners.delete(listener)
   }
 
-  /**
-   * Lists a refusal, unless the write repeats an earlier one.
-   *
-   * @returns the answer to the earlier one @throws errors of `answered`
-   */
+  /** Lists a refusal, unless the write repeats an earlier one. @returns the answer to that one @throws errors of `answered` */
   async note(
     refusal: Refusal,
     receivedAt: number,

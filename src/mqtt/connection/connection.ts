@@ -21,12 +21,7 @@ import { KeepAlive } from './keep-alive.ts'
 import { UsedTokens } from './used-tokens.ts'
 
 export interface PacketHandler {
-  /**
-   * Called in the order of arrival.
-   *
-   * @returns a promise: no later packet is read before it resolves
-   * @throws Error to close the connection
-   */
+  /** Called in order. @returns a promise: no later packet is read before it resolves. @throws Error to close the connection */
   take(packet: Packet): Promise<void> | undefined
 }
 

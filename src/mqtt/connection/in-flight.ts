@@ -25,10 +25,7 @@ export interface Arrival {
   readonly released: Promise<void> | undefined
 }
 
-/**
- * The unreleased QoS 2 packets of a connection, by packet id. All ids may be in use: clients send thousands of writes before they
- * read the first PUBREC.
- */
+/** Unreleased QoS 2 packets by packet id. All ids may be in use: clients send thousands before they read the first PUBREC. */
 export class InFlight {
   readonly #packets = new Map<number, InFlightPacket>()
   /** From PUBREL to PUBCOMP. */
@@ -78,11 +75,7 @@ export class InFlight {
   }
 }
 
-/**
- * Sets the digest of the packet, and returns whether it resends the packet before (contract §4.4 (d)).
- *
- * @param target thing or topic of the packet
- */
+/** Sets the digest of the packet. @returns whether it resends the packet before, to the same thing or topic (contract §4.4 (d)) */
 export function isResend(target: string, { dup, payload }: Publish, { packet, before }: Arrival): boolean {
   packet.write = digestOfWrite(target, payload)
   return dup && (before?.write === 'any' || before?.write === packet.write)

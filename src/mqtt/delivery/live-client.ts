@@ -147,11 +147,7 @@ export class LiveClient implements Subscriber {
     await retained?.send()
   }
 
-  /**
-   * Adds subscriptions. Later live messages wait for the retained ones, which `sendRetained` sends.
-   *
-   * @throws ThingwireError of the store
-   */
+  /** Adds subscriptions. Later live messages wait for the retained ones of `sendRetained`. @throws ThingwireError of the store */
   async subscribe(subscriptions: readonly Omit<Subscription, 'from'>[]): Promise<void> {
     const { live } = this.#parts
     const session = this.#session

@@ -32,11 +32,7 @@ export class Ownership {
     this.#parts = parts
   }
 
-  /**
-   * Takes the client over. When this resolves, the will of its previous connection is written or discarded.
-   *
-   * @throws LockLost @throws ThingwireError of the store
-   */
+  /** Takes the client over, and deals with the will of its previous connection. @throws LockLost @throws ThingwireError of the store */
   async takeOver(connection: Connection, clientId: string): Promise<TakenLock> {
     const lock = await this.#parts.locks.take(connection, clientId)
     try {

@@ -39,10 +39,7 @@ interface Unacked {
   owed: OwedDocument
 }
 
-/**
- * The messages that a connection sends to a persistent session: first the stored ones, then messages as they are published, each
- * once and in order.
- */
+/** Sends messages to a persistent session: stored ones, then new ones as they are published, each once and in order. */
 export class OutgoingQueue {
   readonly #parts: OutgoingQueueParts
   /** The lock for changes of documents. */
@@ -204,11 +201,7 @@ export class OutgoingQueue {
     if (lock.before === this.#lock?.owner) this.#lock = lock
   }
 
-  /**
-   * The connection is closed: stores the packet ids of sent messages. May be called again.
-   *
-   * @throws LockLost @throws ThingwireError of the store
-   */
+  /** Stores the packet ids of sent messages. May be called again. @throws LockLost @throws ThingwireError of the store */
   end(): Promise<void> {
     this.#ending ??= this.#end().catch((error: unknown) => {
       this.#ending = undefined

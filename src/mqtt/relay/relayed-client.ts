@@ -89,21 +89,13 @@ export class RelayedClient {
     }
   }
 
-  /**
-   * Whether packets of the broker to the client are retained or replayed messages, which wait for room.
-   *
-   * @param header first byte of the first packet
-   */
+  /** Whether packets of the broker are retained or replayed messages, which wait for room. @param header first byte of the first one */
   isPaced(header: number): boolean {
     if ((header & publishFlags.retain) !== 0) return true
     return this.queue?.isReplaying === true && qosOf(header) > 0
   }
 
-  /**
-   * The message as the client gets it: at the greatest QoS of the matching filters (MQTT-3.3.5-1).
-   *
-   * @returns null: not now, or never
-   */
+  /** The message for the client, at the greatest QoS of the matching filters (MQTT-3.3.5-1). @returns null: not now, or never */
   forward(packet: AedesPublishPacket): AedesPublishPacket | null {
     if (!mayRead(this.grants, packet.topic)) return null
     // A replayed message has its QoS already.
@@ -127,10 +119,7 @@ const piecesAtOnce = 50
 /** Sent in one turn of the event loop: messages, and bytes of their payloads. */
 const sentAtOnce = { messages: 50, bytes: 64 * 1024 }
 
-/**
- * The retained messages for one SUBSCRIBE. A message that the client gets live after this object is made is not sent again as
- * retained.
- */
+/** The retained messages for one SUBSCRIBE, without those that the client gets live after this object is made. */
 class RetainedStream {
   readonly #retained: RetainedMessages
   readonly #connection: Pick<RelayedConnection, 'client' | 'live'>

@@ -42,11 +42,7 @@ export class TopicSubscriptions {
     this.set(clientIdOf(name), document?.subscriptions ?? [])
   }
 
-  /**
-   * Stores the subscriptions of a session if they have changed.
-   *
-   * @throws LockLost @throws ThingwireError of the store: nothing has changed
-   */
+  /** Stores changed subscriptions of a session. @throws LockLost @throws ThingwireError of the store: nothing has changed */
   async keep(
     clientId: string,
     subscriptions: readonly TopicSubscription[],

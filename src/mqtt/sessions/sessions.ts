@@ -74,22 +74,14 @@ export class Sessions {
     return newSession(clientId, false, this.#parts.live.writeNumber)
   }
 
-  /**
-   * A clean session; drops the stored session of the client id (MQTT-3.1.2-6).
-   *
-   * @throws LockLost @throws ThingwireError of the store
-   */
+  /** A clean session; drops the stored one of the client id (MQTT-3.1.2-6). @throws LockLost @throws ThingwireError of the store */
   async begin(clientId: string, lock: Lock): Promise<MqttSession> {
     this.#open.delete(clientId)
     if (await this.#stored.read(clientId)) await this.#forget(clientId, lock)
     return this.beginNew(clientId)
   }
 
-  /**
-   * A persistent session, durable when this resolves.
-   *
-   * @throws LockLost @throws ThingwireError too_many_persistent_sessions; of the store
-   */
+  /** A durable persistent session. @throws LockLost @throws ThingwireError of the store; too_many_persistent_sessions */
   async resume(clientId: string, lock: TakenLock): Promise<BegunSession> {
     const present = this.#open.get(clientId)
     const isPresent = present !== undefined && present.lock.owner === lock.before

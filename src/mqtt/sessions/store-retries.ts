@@ -17,11 +17,7 @@ export class StoreRetries {
     this.#onOutage = onOutage
   }
 
-  /**
-   * Resolves when the task has succeeded. It may run more than once.
-   *
-   * @throws ThingwireError of the store after `close`; every other error of the task
-   */
+  /** Runs a task until it succeeds, perhaps several times. @throws ThingwireError of the store after `close`; every other error of the task */
   async run(task: () => Promise<void>): Promise<void> {
     for (;;) {
       try {

@@ -18,10 +18,7 @@ export interface Sent {
 
 const maximumMessageId = 65_535
 
-/**
- * The unacknowledged QoS 1 messages of a session. Only the number of packet ids limits them: the socket paces a client, not a
- * window.
- */
+/** The unacknowledged QoS 1 messages of a session, limited only by the number of packet ids: the socket paces a client. */
 export class Unacked {
   /** Everything up to here is acknowledged. */
   #acked: MessagePosition
