@@ -48,8 +48,8 @@ export class Applier {
   }
 
   /**
-   * Resolves when no step is pending after `stop` is aborted, or after a new applier has to begin: the store has failed at the
-   * start, or commits were missed. Never rejects.
+   * Resolves when `stop` is aborted, or a new applier has to begin (the store has failed at the start, or commits were missed), and no
+   * step is pending. Never rejects.
    */
   async run(stop: AbortSignal): Promise<void> {
     const { records, nodes } = this.#parts
