@@ -64,7 +64,7 @@ export function createRecords(
     // Waits for replicas like a write: removed records must not come back with a failover.
     remove: async (...range) => {
       const { count, writeNumber } = await remove(durable, alone, ...range)
-      await follower.reached(writeNumber)
+      await follower.reached(writeNumber ?? 0)
       return count
     },
     // Need not wait for replicas: records that come back with a failover are removed again.

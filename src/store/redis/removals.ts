@@ -15,7 +15,7 @@ const removePieceOfLog = new Script('remove-log')
  * removal half done; calling it again finishes it.
  *
  * @param alone implements `GroupCommit.alone`
- * @returns how many records were removed, and the number of that commit; 0: there is none
+ * @returns how many records were removed, and the number of that commit, if there is one
  * @throws ThingwireError store_unavailable
  */
 export async function remove(
@@ -24,16 +24,16 @@ export async function remove(
   thingId: string,
   key: string,
   range: TimeRange,
-): Promise<{ count: number; writeNumber: number }> {
+): Promise<{ count: number; writeNumber: number | undefined }> {
   const lastWrite = await alone(() => newestWriteNumber(database))
   const to = range.to === undefined ? '+inf' : `(${range.to}`
   let from = String(range.from ?? '-inf')
   let count = 0
-  let writeNumber = 0
+  let writeNumber: number | undefined
   while (from !== '') {
     const piece = await removePiece(database, thingId, key, from, to, lastWrite, '')
     count += piece.count
-    writeNumber = Math.max(writeNumber, piece.writeNumber)
+    if (piece.writeNumber > 0) writeNumber = piece.writeNumber
     from = piece.next
   }
   return { count, writeNumber }
