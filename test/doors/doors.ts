@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import type { WriteOptions } from '../../src/core/parse.ts'
 import { catalogue, type Reason } from '../../src/errors.ts'
 import type { Thing } from '../helpers/http-client.ts'
-import { MqttWriter, type MqttWriterOptions } from './mqtt-writer.ts'
-import type { Refusal, RefusedWrite } from './read-back.ts'
+import { type MqttWriter, type MqttWriterOptions, openMqttWriter } from './mqtt-writer.ts'
+import type { Refusal } from './read-back.ts'
 import type { Service } from './service.ts'
 
 /** A write as a client means it; how flags and id travel is the door's affair. */
@@ -67,19 +67,18 @@ function withOptionsInBody(write: ClientWrite): ClientWrite {
 }
 
 function request(url: string, { thingToken }: Thing, write: ClientWrite): [string, RequestInit] {
-  const { body, options = {} } = write
-  const { id, ...flags } = options
+  const { id, ...flags } = write.options ?? {}
   const query = new URLSearchParams(
     Object.entries(flags).map(([name, value]): [string, string] => [name, String(value)]),
   )
   const headers = id === undefined ? {} : { 'idempotency-key': id }
   return [
     `${url}/v2/things/${thingToken}${query.size === 0 ? '' : `?${query}`}`,
-    { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: textOf(body) },
+    { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: bytesOf(write) },
   ]
 }
 
-function textOf(body: ClientWrite['body']): Buffer {
+function bytesOf({ body }: ClientWrite): Buffer {
   if (body instanceof Uint8Array) return Buffer.from(body)
   return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
 }
@@ -95,6 +94,16 @@ function readAnswer(status: number, response: WriteResponse): Answer {
   assert.equal(response.code, status)
   assert.equal(status, catalogue[reason].status)
   assert.equal(typeof response.message, 'string')
+  return refusedFor({ reason, errors })
+}
+
+function refusedFor({
+  reason,
+  errors,
+}: {
+  reason: Reason
+  errors?: readonly NamedRefusal[] | undefined
+}): Answer {
   return errors ? { refused: reason, errors: errors.map(withoutMessage) } : { refused: reason }
 }
 
@@ -112,25 +121,13 @@ export function mqttDoor(service: Service, options: MqttWriterOptions): Door {
   return {
     kind: 'mqtt',
     write: async (thing, write) => {
-      opened ??= MqttWriter.open(service, thing, options)
+      opened ??= openMqttWriter(service, thing, options)
       const writer = await opened
-      const refused = await writer.write(bytesOf(write))
-      return refused ? answerOf(refused) : { created: true }
+      const spelled = withOptionsInBody(write)
+      assert(spelled !== write || !write.options, 'options have no place beside a body that is no object')
+      const refused = await writer.write(bytesOf(spelled))
+      return refused ? refusedFor(refused) : { created: true }
     },
     close: async () => (await opened)?.close(),
   }
-}
-
-function bytesOf({ body, options }: ClientWrite): Buffer {
-  if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
-    return Buffer.from(JSON.stringify({ ...body, ...options }))
-  }
-  assert(options === undefined, 'options have no place beside a body that is no object')
-  return Buffer.from(body)
-}
-
-function answerOf({ reason, errors }: RefusedWrite): Answer {
-  const refused = { refused: reason }
-  if (!errors) return refused
-  return { ...refused, errors: errors.map(({ index, field, reason }) => ({ index, field, reason })) }
 }

@@ -3,7 +3,7 @@ import type { QoS } from 'mqtt-packet'
 import { Redactor } from '../../src/core/refusals/redactor.ts'
 import { errorsTopic } from '../../src/mqtt/topics.ts'
 import { createThing, type ServerAddress, type Thing } from '../helpers/http-client.ts'
-import { type ConnectOptions, connectMqtt, isMessageOn, type MqttClient } from '../helpers/mqtt-client.ts'
+import { type ConnectOptions, connectMqtt, isMessageOn } from '../helpers/mqtt-client.ts'
 import { ReadBack, type RefusedWrite } from './read-back.ts'
 
 /** How a client presents itself, and by which of the thing's two names its topics go (contract §1, `<ref>`). */
@@ -32,80 +32,57 @@ export interface MqttWriterOptions {
   readonly variant: number
 }
 
+export type MqttWriter = Awaited<ReturnType<typeof openMqttWriter>>
+
 /** One connection for the writes of one thing, which waits for each to be handled. */
-export class MqttWriter {
-  readonly #client: MqttClient
-  readonly #thing: Thing
-  readonly #ref: string
-  readonly #qos: QoS
-  readonly #readBack: ReadBack
-  readonly #markerTopic: string
+export async function openMqttWriter(
+  service: ServerAddress,
+  thing: Thing,
+  { url, qos, variant }: MqttWriterOptions,
+) {
+  const presentation = presentations[variant % presentations.length] ?? assert.fail()
+  const client = await connectMqtt({ url, ...presentation.credential(thing, service.adminKey) })
+  assert.equal(client.connack.returnCode, 0)
+  const ref = thing[presentation.ref]
+  const ofErrors = errorsTopic(ref)
+  assert((await client.subscribe(ofErrors)) < 128, 'the errors of the thing can be subscribed to')
+  const marker = await createThing(service)
+  const readBack = new ReadBack(service, thing)
   /** Places in the list of refused writes, from the oldest, of those that were an answer. */
-  readonly #answered = new Set<number>()
-  #writes: number
-
-  private constructor(client: MqttClient, thing: Thing, options: OpenWriter) {
-    this.#client = client
-    this.#thing = thing
-    this.#ref = options.ref
-    this.#qos = options.qos
-    this.#readBack = options.readBack
-    this.#markerTopic = `things/${options.marker.thingToken}/write`
-    this.#writes = Math.floor(options.variant / presentations.length)
-  }
-
-  static async open(service: ServerAddress, thing: Thing, options: MqttWriterOptions): Promise<MqttWriter> {
-    const presentation = presentations[options.variant % presentations.length] ?? assert.fail()
-    const credential = presentation.credential(thing, service.adminKey)
-    const client = await connectMqtt({ url: options.url, ...credential })
-    assert.equal(client.connack.returnCode, 0)
-    const ref = thing[presentation.ref]
-    assert((await client.subscribe(errorsTopic(ref))) < 128, 'the errors of the thing can be subscribed to')
-    const marker = await createThing(service)
-    return new MqttWriter(client, thing, { ...options, ref, marker, readBack: new ReadBack(service, thing) })
-  }
-
-  /** Resolves when the write is handled. @returns what was told of it if it was refused */
-  async write(body: Buffer): Promise<RefusedWrite | undefined> {
-    const topic = writeTopics[this.#writes++ % writeTopics.length] ?? assert.fail()
-    await this.#publish(topic(this.#ref), body)
-    const listed = (await this.#readBack.refusedWrites()).toReversed()
-    const place = listed.findIndex(
-      (item, index) => !this.#answered.has(index) && item.excerpt === new Redactor().excerpt(body),
-    )
-    const item = listed[place]
-    if (!item) return undefined
-    this.#answered.add(place)
-    const { payload } = await this.#client.next(isMessageOn(errorsTopic(this.#ref)))
-    assert(!payload.includes(this.#thing.thingToken), 'an error message must not hold the token')
-    assert.deepEqual(JSON.parse(payload.toString()), item)
-    return item
-  }
-
-  /** Ends the connection, whatever was told on it. */
-  destroy(): Promise<void> {
-    return this.#client.destroy()
-  }
-
-  /** Ends the connection. @throws AssertionError if a refusal was told that was no answer to a write */
-  async close(): Promise<void> {
-    await this.#client.ping()
-    const told = this.#client.received.filter(isMessageOn(errorsTopic(this.#ref)))
-    await this.#client.disconnect()
-    assert.equal(told.length, this.#answered.size, 'every refusal is told once')
-  }
+  const answered = new Set<number>()
+  let writes = Math.floor(variant / presentations.length)
 
   /** A write at QoS 0 is handled when a later one on its connection, to another thing, is acknowledged. */
-  async #publish(topic: string, body: Buffer): Promise<void> {
-    const published = this.#client.publish(topic, body, { qos: this.#qos })
-    if (this.#qos !== 0) return await published
+  const publish = async (topic: string, body: Buffer) => {
+    const published = client.publish(topic, body, { qos })
+    if (qos !== 0) return await published
     const later = { values: [{ key: 'marker', value: 1 }] }
-    await Promise.all([published, this.#client.publish(this.#markerTopic, later, { qos: 1 })])
+    await Promise.all([published, client.publish(`things/${marker.thingToken}/write`, later)])
   }
-}
-
-interface OpenWriter extends MqttWriterOptions {
-  readonly ref: string
-  readonly marker: Thing
-  readonly readBack: ReadBack
+  return {
+    /** Resolves when the write is handled. @returns what was told of it if it was refused */
+    write: async (body: Buffer): Promise<RefusedWrite | undefined> => {
+      const topic = writeTopics[writes++ % writeTopics.length] ?? assert.fail()
+      await publish(topic(ref), body)
+      const listed = (await readBack.refusedWrites()).toReversed()
+      const excerpt = new Redactor().excerpt(body)
+      const place = listed.findIndex((item, index) => !answered.has(index) && item.excerpt === excerpt)
+      const item = listed[place]
+      if (!item) return undefined
+      answered.add(place)
+      const { payload } = await client.next(isMessageOn(ofErrors))
+      assert(!payload.includes(thing.thingToken), 'an error message must not hold the token')
+      assert.deepEqual(JSON.parse(payload.toString()), item)
+      return item
+    },
+    /** Ends the connection, whatever was told on it. */
+    destroy: () => client.destroy(),
+    /** Ends the connection. @throws AssertionError if a refusal was told that was no answer to a write */
+    close: async () => {
+      await client.ping()
+      const told = client.received.filter(isMessageOn(ofErrors))
+      await client.disconnect()
+      assert.equal(told.length, answered.size, 'every refusal is told once')
+    },
+  }
 }

@@ -1,12 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { inject } from 'vitest'
 import { createToken } from '../../src/core/token.ts'
 import { createServer, type ServerOptions } from '../../src/server/index.ts'
 import type { ServerAddress } from '../helpers/http-client.ts'
 import { startRedisCluster } from '../helpers/redis-cluster.ts'
 import { startRedis } from '../helpers/redis-server.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
 /** The ready server on a store that keeps, with every door on a socket. */
 export interface Service extends ServerAddress {
@@ -14,49 +12,29 @@ export interface Service extends ServerAddress {
   readonly mqttUrl: string
   /** `ws://<host>:<port>/mqtt` */
   readonly webSocketUrl: string
+  /** Removes what it has stored, too. */
   close(): Promise<void>
 }
 
-/** What a service keeps everything in. Whoever opens it removes it. */
-export interface Place {
-  readonly options: Pick<ServerOptions, 'dataDir'> | Pick<ServerOptions, 'redisUrl' | 'adminKey'>
-  remove(): Promise<void>
-}
-
-/** Starts it on the store of the project that the test runs in (vitest.config.ts). */
-export async function startService(): Promise<Service> {
-  const place = await openPlace()
-  try {
-    const server = await createServer({
-      ...place.options,
-      httpPort: 0,
-      mqttPort: 0,
-      minFreeSpace: 0,
-      logLevel: 'error',
-      shutdownTimeout: 1_000,
-    })
-    return {
-      url: server.url,
-      mqttUrl: server.mqttUrl,
-      webSocketUrl: server.webSocketUrl,
-      adminKey: server.adminKey.key,
-      close: async () => {
-        await server.close()
-        await place.remove()
-      },
-    }
-  } catch (error) {
-    await place.remove()
+/** Starts it on the store of the project that the test runs in (vitest.config.ts). Whoever starts it closes it. */
+export async function startService(given: Partial<ServerOptions> = {}): Promise<Service> {
+  const ends: (() => Promise<unknown>)[] = []
+  const close = async () => {
+    for (const end of ends) await end()
+  }
+  const openPlace = async () => {
+    if (inject('store') === 'embedded') return { dataDir: await temporaryDirectory(end => ends.push(end)) }
+    const redis = inject('store') === 'redis' ? await startRedis() : await startRedisCluster()
+    ends.push(() => redis.end())
+    return { redisUrl: redis.url, adminKey: createToken() }
+  }
+  const ports = { httpPort: 0, mqttPort: 0, minFreeSpace: 0 }
+  const options = { ...(await openPlace()), ...ports, logLevel: 'error', shutdownTimeout: 1_000 } as const
+  const server = await createServer({ ...options, ...given }).catch(async (error: unknown) => {
+    await close()
     throw error
-  }
-}
-
-/** An empty one of the project's store. */
-export async function openPlace(): Promise<Place> {
-  if (inject('store') === 'embedded') {
-    const dataDir = await mkdtemp(join(tmpdir(), 'thingwire-doors-'))
-    return { options: { dataDir }, remove: () => rm(dataDir, { recursive: true, force: true }) }
-  }
-  const redis = inject('store') === 'redis' ? await startRedis() : await startRedisCluster()
-  return { options: { redisUrl: redis.url, adminKey: createToken() }, remove: () => redis.end() }
+  })
+  ends.unshift(() => server.close())
+  const { url, mqttUrl, webSocketUrl, adminKey } = server
+  return { url, mqttUrl, webSocketUrl, adminKey: adminKey.key, close }
 }

@@ -6,7 +6,7 @@ import type { Commit } from '../../src/core/ports.ts'
 import type { Reason } from '../../src/errors.ts'
 import { createLevelStore } from '../../src/store/level/index.ts'
 import { httpDoor } from '../doors/doors.ts'
-import { MqttWriter } from '../doors/mqtt-writer.ts'
+import { openMqttWriter } from '../doors/mqtt-writer.ts'
 import { ReadBack } from '../doors/read-back.ts'
 import { createThing, write as post, type Thing } from '../helpers/http-client.ts'
 import { connectMqtt, isMessageOn, isOf, type MqttClient } from '../helpers/mqtt-client.ts'
@@ -92,11 +92,6 @@ export function toldPositions(...longs: number[]): Told[] {
   return longs.map(long => ['$geo', point(long)] as const)
 }
 
-/** An array nested so deep: `nested(2)` is `[[]]`. */
-export function nested(depth: number): unknown {
-  return depth === 1 ? [] : [nested(depth - 1)]
-}
-
 let service: DoorService
 /** By thing. */
 const commits = new Map<string, Commit[]>()
@@ -119,7 +114,7 @@ const doors: Readonly<Record<string, (thing: Thing, index: number) => Promise<Do
     }
   },
   MQTT: async (thing, index) => {
-    const writer = await MqttWriter.open(service, thing, { url: service.mqttUrl, qos: 1, variant: index })
+    const writer = await openMqttWriter(service, thing, { url: service.mqttUrl, qos: 1, variant: index })
     return {
       write: async ({ values, options, refused }) => {
         const told = await writer.write(Buffer.from(JSON.stringify({ values, ...options })))

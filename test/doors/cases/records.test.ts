@@ -1,12 +1,12 @@
+import type { Reason } from '../../../src/errors.ts'
 import {
-  fromNow,
+  type Case,
+  created,
   nested,
   received,
   refused,
   refusedBody,
-  refusedText,
   taken,
-  takenText,
   tryCases,
   written,
 } from '../case-table.ts'
@@ -338,3 +338,24 @@ tryCases({
     ),
   ],
 })
+
+/** One record whose value is sent as this JSON text, for what no object can spell. */
+function takenText(name: string, value: string, read: unknown): Case {
+  const body = `{"values":[{"key":"reading","value":${value}}]}`
+  return {
+    name,
+    steps: [{ body, answer: created }],
+    records: { reading: [{ value: read, datetime: 'receipt' }] },
+  }
+}
+
+/** One record whose value is sent as this JSON text, refused for this field. */
+function refusedText(name: string, value: string, field: string, reason: Reason): Case {
+  const body = `{"values":[{"key":"reading","value":${value}}]}`
+  return refusedBody(name, body, reason, [{ index: 0, field, reason }])
+}
+
+/** ISO 8601 of a time so many milliseconds from now. */
+function fromNow(milliseconds: number): string {
+  return new Date(Date.now() + milliseconds).toISOString()
+}

@@ -1,4 +1,5 @@
-import { nested, patch, refusedWrite, toldSettings, tryCases, write, writeWith } from '../case-table.ts'
+import { nested } from '../../doors/case-table.ts'
+import { patch, refusedWrite, toldSettings, tryCases, write, writeWith } from '../case-table.ts'
 
 /** Patches one after another, each in a write of its own, and the document after each that changes it. */
 const merges: readonly (readonly [

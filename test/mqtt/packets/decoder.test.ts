@@ -1,10 +1,79 @@
 import fc from 'fast-check'
-import { generate, type Packet as OtherPacket, parser } from 'mqtt-packet'
+import {
+  generate,
+  type IConnectPacket,
+  type IPublishPacket,
+  type Packet as OtherPacket,
+  parser,
+} from 'mqtt-packet'
 import { describe, expect, it } from 'vitest'
+import { messageIdOf, splitPackets } from '../../../src/mqtt/host/broker-link.ts'
 import { Decoder } from '../../../src/mqtt/packets/decoder.ts'
 import { MalformedPacket, type Packet } from '../../../src/mqtt/packets/packet.ts'
 import { hostileCases } from '../../hostile/mqtt/cases/index.ts'
-import { connectPacket, packets } from './arbitrary-packets.ts'
+
+const connectPacket: IConnectPacket = {
+  cmd: 'connect',
+  protocolId: 'MQTT',
+  protocolVersion: 4,
+  clientId: 'peer',
+  clean: true,
+  keepalive: 60,
+  username: 'device',
+  password: Buffer.from('secret'),
+  will: { topic: 'gone', payload: Buffer.from('for good'), qos: 1, retain: true },
+}
+
+const messageId = fc.integer({ min: 1, max: 65_535 })
+const qos = fc.constantFrom(0 as const, 1 as const, 2 as const)
+const topic = fc.constantFrom('things/t/write', 'things/t/writ', 'things/t/writes', 'things/u/write', 'ä')
+const filter = fc.constantFrom('#', 'things/+/values/#', 'a/b', 'ä')
+
+const publish = fc
+  .record({
+    topic,
+    payload: fc.oneof(
+      fc.uint8Array({ maxLength: 30 }),
+      // Around the lengths at which the header grows by a byte (MQTT-2.2.3).
+      fc.constantFrom(100, 110, 120, 130, 16_360, 16_390).map(length => new Uint8Array(length)),
+    ),
+    qos,
+    messageId,
+    retain: fc.boolean(),
+    dup: fc.boolean(),
+  })
+  .map(({ payload, dup, ...rest }): IPublishPacket => {
+    return { cmd: 'publish', ...rest, payload: Buffer.from(payload), dup: dup && rest.qos > 0 }
+  })
+
+/** What a client may send behind CONNECT. */
+const packets: fc.Arbitrary<OtherPacket> = fc.oneof(
+  { weight: 4, arbitrary: publish },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      cmd: fc.constantFrom('puback' as const, 'pubrec' as const, 'pubrel' as const, 'pubcomp' as const),
+      messageId,
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      cmd: fc.constant('subscribe' as const),
+      messageId,
+      subscriptions: fc.array(fc.record({ topic: filter, qos }), { minLength: 1, maxLength: 4 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      cmd: fc.constant('unsubscribe' as const),
+      messageId,
+      unsubscriptions: fc.array(filter, { minLength: 1, maxLength: 4 }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ cmd: fc.constantFrom('pingreq' as const, 'disconnect' as const) }) },
+)
 
 const longest = 100_000
 /** Contract §7. */
@@ -221,5 +290,31 @@ describe('Decoder', () => {
       isRefused: outcome === 'closed',
       isUnfinished: outcome === 'unfinished',
     })
+  })
+})
+
+describe('bytes on their way to a broker', () => {
+  it('splitPackets() gives whole packets and the rest, wherever the bytes end', () => {
+    fc.assert(
+      fc.property(fc.array(packets, { maxLength: 4 }), packets, fc.nat(20_000), (whole, last, end) => {
+        const expected = whole.map(packet => generate(packet))
+        const begun = generate(last)
+        const rest = begun.subarray(0, end % begun.length)
+        const split = splitPackets(Buffer.concat([...expected, rest]))
+        expect(split.packets).toHaveLength(expected.length)
+        expect(split.packets.every((packet, place) => packet.equals(expected[place] ?? rest))).toBe(true)
+        expect(split.rest.equals(rest)).toBe(true)
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  it('messageIdOf() is the packet id, 0 where a packet has none', () => {
+    fc.assert(
+      fc.property(packets, packet => {
+        const isNumbered = packet.cmd !== 'publish' || packet.qos > 0
+        expect(messageIdOf(generate(packet))).toBe((isNumbered && packet.messageId) || 0)
+      }),
+    )
   })
 })
