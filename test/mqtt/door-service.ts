@@ -9,6 +9,9 @@ import { openHttpDoor } from '../../src/server/http/http-door.ts'
 import { createLogger } from '../../src/server/log/log.ts'
 import { openMqttServer } from '../../src/server/mqtt-door.ts'
 import { completeOptions } from '../../src/server/options/load-options.ts'
+import type { ServerOptions } from '../../src/server/options/options.ts'
+import { certificateFiles } from '../../src/server/tls/certificate.ts'
+import { ServedCertificate } from '../../src/server/tls/served-certificate.ts'
 import type { StoreDriver } from '../../src/store/contract.ts'
 import { createLevelStore } from '../../src/store/level/index.ts'
 import { openThings, type ThingsParts } from '../../src/things.ts'
@@ -34,6 +37,8 @@ export interface DoorServiceOptions {
   readonly limits?: Partial<LimitOptions>
   /** Filters of the topics beside those of things. Default: none. */
   readonly topics?: readonly string[]
+  /** Of the doors. */
+  readonly server?: Partial<ServerOptions>
   /** Default: the embedded one, in `dataDir`. */
   readonly store?: StoreDriver
   /** Default: none. */
@@ -42,13 +47,6 @@ export interface DoorServiceOptions {
   readonly alter?: (store: StoreDriver) => void
   /** Who closes it, where no test is running. Default: the end of the test. */
   readonly onEnd?: (close: () => Promise<void>) => void
-}
-
-interface Parts extends MqttService {
-  readonly dataDir: string
-  readonly things: ThingsParts
-  readonly stopping: AbortController
-  readonly stop: () => Promise<void>
 }
 
 /** The doors of the ready server in this process; closed at the end of the test. */
@@ -68,15 +66,20 @@ export class DoorService implements MqttService {
     const serverOptions = completeOptions({
       ...{ httpPort: 0, mqttPort: 0, dataDir, willGrace, drainTimeout },
       ...(topics.length > 0 && { topics: [...topics] }),
+      ...options.server,
     })
     const { log = createLogger('silent') } = options
     const stopping = new AbortController()
-    const mqtt = await openMqttServer(things, serverOptions, log, stopping.signal)
-    const http = await openHttpDoor(things, mqtt, serverOptions, log, stopping.signal)
+    const files = certificateFiles(serverOptions)
+    const certificate = files && (await ServedCertificate.open(files, log))
+    const mqtt = await openMqttServer(things, serverOptions, log, stopping.signal, certificate)
+    const http = await openHttpDoor(things, mqtt, serverOptions, log, stopping.signal, certificate)
     const { url } = http
     const urls = { url, mqttUrl: mqtt.url, webSocketUrl: `${url.replace('http', 'ws')}/mqtt` }
+    const secureUrls = { secureUrl: http.secureUrl ?? '', mqttsUrl: mqtt.secureUrl ?? '' }
     const close = async () => {
       stopping.abort()
+      certificate?.close()
       await Promise.all([mqtt.close(), http.close()])
       await things.close()
     }
@@ -86,33 +89,29 @@ export class DoorService implements MqttService {
       return closing
     }
     onEnd(stop)
-    return new DoorService({ ...urls, adminKey, dataDir, things, stopping, stop })
+    return new DoorService({ ...urls, ...secureUrls, adminKey, dataDir, things, stopping, stop })
   }
 
-  readonly url: string
-  readonly mqttUrl: string
-  readonly webSocketUrl: string
-  readonly dataDir: string
-  readonly adminKey: string
-  readonly things: ThingsParts
+  readonly url!: string
+  readonly mqttUrl!: string
+  readonly webSocketUrl!: string
+  /** Of HTTPS and MQTTS; empty without a certificate. */
+  readonly secureUrl!: string
+  readonly mqttsUrl!: string
+  readonly dataDir!: string
+  readonly adminKey!: string
+  readonly things!: ThingsParts
+  readonly stopping!: AbortController
   /** Stops it in the orderly way. Idempotent. */
-  readonly stop: () => Promise<void>
-  readonly #stopping: AbortController
+  readonly stop!: () => Promise<void>
 
-  private constructor(parts: Parts) {
-    this.url = parts.url
-    this.mqttUrl = parts.mqttUrl
-    this.webSocketUrl = parts.webSocketUrl
-    this.dataDir = parts.dataDir
-    this.adminKey = parts.adminKey
-    this.things = parts.things
-    this.stop = parts.stop
-    this.#stopping = parts.stopping
+  private constructor(parts: Partial<DoorService>) {
+    Object.assign(this, parts)
   }
 
   /** From now on as while it stops, but for that it does not. */
   drain(): void {
-    this.#stopping.abort()
+    this.stopping.abort()
   }
 
   /** Stops it in the orderly way, and starts another one on the same data. */

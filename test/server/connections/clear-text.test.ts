@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { serverOfTest } from '../../helpers/of-test.ts'
-import { TlsService } from '../tls/tls-service.ts'
+import { startTls } from '../tls/tls-service.ts'
 
 const warning = /"level":40.*network in clear/
 
@@ -17,9 +17,9 @@ describe('the start', () => {
   })
 
   it('warns of what is in clear beside TLS, and not of TLS alone', async () => {
-    const both = await TlsService.start({ host: '0.0.0.0' })
+    const both = await startTls({ host: '0.0.0.0' })
     expect(both.log.lines(40)).toEqual([expect.stringMatching(/tlsHost/)])
-    const secure = await TlsService.start({ host: '127.0.0.1', tlsHost: '0.0.0.0' })
+    const secure = await startTls({ host: '127.0.0.1', tlsHost: '0.0.0.0' })
     expect(secure.log.lines(40)).toEqual([])
   })
 })

@@ -16,7 +16,7 @@ import { openThings, type ThingsParts } from '../../../src/things.ts'
 import { createCertificate } from '../../helpers/certificate.ts'
 import { CollectedLog } from '../../helpers/collected-log.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
-import { CertificateDirectory } from '../tls/tls-service.ts'
+import { certificateDirectory } from '../tls/tls-service.ts'
 
 const pair = createCertificate()
 const long = 3_600_000
@@ -133,7 +133,7 @@ describe('openTlsListener()', () => {
 })
 
 async function prepare(log: CollectedLog) {
-  const files = await CertificateDirectory.create(pair)
+  const files = await certificateDirectory(pair)
   const certificate = await ServedCertificate.open(files, log.logger)
   onTestFinished(() => certificate.close())
   const dataDir = await temporaryDirectory()

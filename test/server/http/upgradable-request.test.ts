@@ -1,7 +1,7 @@
 import { connect as connectTcp, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { TlsService } from '../tls/tls-service.ts'
+import { connectTls, startTls, type TlsService } from '../tls/tls-service.ts'
 
 const body = '{"values":[{"key":"n","value":1}]}'
 const size = body.length.toString(16)
@@ -61,9 +61,9 @@ async function connect(
   listener: 'url' | 'httpsUrl',
   given?: TlsService,
 ): Promise<{ service: TlsService; socket: Socket }> {
-  const service = given ?? (await TlsService.start())
+  const service = given ?? (await startTls())
   if (listener === 'httpsUrl') {
-    return { service, socket: await service.connect(service.server.httpsUrl, service.pair.cert) }
+    return { service, socket: await connectTls(service.server.httpsUrl, service.pair.cert) }
   }
   const { hostname, port } = new URL(service.server.url)
   const socket = connectTcp(Number(port), hostname)

@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createServer } from '../../../src/server/server.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
-import { metricsIn } from './watched-server.ts'
 
 const file = (path: string) => readFile(new URL(`../../../${path}`, import.meta.url), 'utf8')
 
@@ -70,3 +69,9 @@ describe('docs/reference/metrics.md', () => {
     },
   )
 })
+
+/** Types by name. */
+function metricsIn(text: string): ReadonlyMap<string, string> {
+  const lines = text.matchAll(/^# TYPE (\w+) (\w+)$/gm)
+  return new Map([...lines].map(([, name = '', type = '']) => [name, type]))
+}

@@ -6,7 +6,7 @@ import { ServedCertificate } from '../../../src/server/tls/served-certificate.ts
 import { openTlsListener, type TlsListener } from '../../../src/server/tls/tls-listener.ts'
 import { createCertificate, type TestCertificate } from '../../helpers/certificate.ts'
 import { CollectedLog } from '../../helpers/collected-log.ts'
-import { CertificateDirectory } from './tls-service.ts'
+import { certificateDirectory } from './tls-service.ts'
 
 /** Milliseconds. */
 const lookEvery = 20
@@ -60,7 +60,7 @@ describe('ServedCertificate', () => {
 
   it('keeps a pair when the new one has expired, and warns of it', async () => {
     const { listener, files, pair, log } = await serve()
-    await files.replace(createCertificate({ to: new Date(Date.now() - 1_000) }))
+    await files.replace(createCertificate({ clock: '-2d' }))
     await log.until(/"level":40.*expired/)
     expect(await servedBy(listener)).toBe(fingerprintOf(pair))
     expect(log.lines(50)).toEqual([])
@@ -68,7 +68,7 @@ describe('ServedCertificate', () => {
 
   it('serves a pair that is not valid yet, since the clock may be behind, and warns of it', async () => {
     const { listener, files, log } = await serve()
-    const next = createCertificate({ from: new Date(Date.now() + 3_600_000) })
+    const next = createCertificate({ clock: '+1h' })
     await files.replace(next)
     await log.until(/"level":40.*not valid yet/)
     expect(await servedBy(listener)).toBe(fingerprintOf(next))
@@ -77,7 +77,7 @@ describe('ServedCertificate', () => {
 
 async function serve() {
   const pair = createCertificate()
-  const files = await CertificateDirectory.create(pair)
+  const files = await certificateDirectory(pair)
   const log = new CollectedLog()
   const certificate = await ServedCertificate.open(files, log.logger, lookEvery)
   const listener = await openTlsListener({

@@ -1,15 +1,17 @@
 import { once } from 'node:events'
+import { request } from 'node:https'
 import { connect as connectTcp, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { connect } from 'node:tls'
-import { describe, expect, it } from 'vitest'
+import { connect, type PeerCertificate } from 'node:tls'
+import { connectAsync, type MqttClient } from 'mqtt'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { createServer } from '../../../src/server/index.ts'
 import { createCertificate } from '../../helpers/certificate.ts'
 import { readAll } from '../../helpers/http-client.ts'
 import { serverOfTest } from '../../helpers/of-test.ts'
 import { runCli } from '../../helpers/server-process.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
-import { CertificateDirectory, TlsService } from './tls-service.ts'
+import { certificateDirectory, connectTls, startTls, type TlsService } from './tls-service.ts'
 
 const listeners = ['httpsUrl', 'mqttsUrl'] as const
 
@@ -20,12 +22,12 @@ function closed(socket: Socket): Promise<void> {
 
 describe('a server with tlsCert and tlsKey', () => {
   it('takes writes over https, mqtts and wss, and on the plain ports as before', async () => {
-    const service = await TlsService.start()
+    const service = await startTls()
     const { server, thing, pair } = service
-    expect(await service.write(1, pair.cert)).toMatchObject({ status: 201 })
+    expect(await write(service, 1, pair.cert)).toMatchObject({ status: 201 })
     const urls = [server.mqttsUrl, server.secureWebSocketUrl, server.mqttUrl, server.webSocketUrl]
     for (const [place, url] of urls.entries()) {
-      const client = await service.connectMqtt(url, pair.cert)
+      const client = await connectMqtts(url, pair.cert)
       const body = JSON.stringify({ values: [{ key: 'n', value: place + 2 }] })
       await client.publishAsync(`things/${thing.thingToken}/write`, body, { qos: 1 })
     }
@@ -34,11 +36,11 @@ describe('a server with tlsCert and tlsKey', () => {
   })
 
   it('delivers live messages over mqtts and wss', async () => {
-    const service = await TlsService.start()
+    const service = await startTls()
     const { server, thing, pair } = service
     const urls = { overMqtts: server.mqttsUrl, overWss: server.secureWebSocketUrl }
     for (const [key, url] of Object.entries(urls)) {
-      const client = await service.connectMqtt(url, pair.cert)
+      const client = await connectMqtts(url, pair.cert)
       await client.subscribeAsync(`things/${thing.thingToken}/values/${key}`, { qos: 1 })
       const message = new Promise(resolve => client.once('message', (_topic, payload) => resolve(payload)))
       const body = JSON.stringify({ values: [{ key, value: 1 }] })
@@ -48,8 +50,8 @@ describe('a server with tlsCert and tlsKey', () => {
   })
 
   it('answers over https a client that closes its half right after the request', async () => {
-    const service = await TlsService.start()
-    const socket = await service.connect(service.server.httpsUrl, service.pair.cert)
+    const service = await startTls()
+    const socket = await connectTls(service.server.httpsUrl, service.pair.cert)
     const body = '{"values":[{"key":"n","value":1}]}'
     const path = `/v2/things/${service.thing.thingToken}`
     socket.end(`POST ${path} HTTP/1.1\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
@@ -57,8 +59,8 @@ describe('a server with tlsCert and tlsKey', () => {
   })
 
   it('answers over https what is no HTTP as on the plain port', async () => {
-    const service = await TlsService.start()
-    const socket = await service.connect(service.server.httpsUrl, service.pair.cert)
+    const service = await startTls()
+    const socket = await connectTls(service.server.httpsUrl, service.pair.cert)
     socket.end('GET / NONSENSE/9\r\n\r\n')
     const answer = await text(socket)
     expect(answer).toMatch(/^HTTP\/1.1 400 /)
@@ -66,7 +68,7 @@ describe('a server with tlsCert and tlsKey', () => {
   })
 
   it.each(listeners)('refuses TLS 1.1 at its %s', async listener => {
-    const { server, pair } = await TlsService.start()
+    const { server, pair } = await startTls()
     const { hostname: host, port } = new URL(server[listener] ?? '')
     const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const
     const socket = connect({ host, port: Number(port), ca: pair.cert, ...old })
@@ -75,7 +77,7 @@ describe('a server with tlsCert and tlsKey', () => {
   })
 
   it.each(listeners)('lives on, and logs nothing, when garbage comes to its %s', async listener => {
-    const service = await TlsService.start()
+    const service = await startTls()
     const { server, pair, log } = service
     const { hostname, port } = new URL(server[listener] ?? '')
     const before = log.lines(30).length
@@ -90,16 +92,16 @@ describe('a server with tlsCert and tlsKey', () => {
       socket.end(garbage)
       await closed(socket.resume())
     }
-    expect(await service.write(1, pair.cert)).toMatchObject({ status: 201 })
+    expect(await write(service, 1, pair.cert)).toMatchObject({ status: 201 })
     expect(log.lines(30).slice(before)).toEqual([])
   })
 
   it('stops while connections are open on it and while one is in its handshake', async () => {
-    const service = await TlsService.start({ shutdownTimeout: 600_000 })
+    const service = await startTls({ shutdownTimeout: 600_000 })
     const { server, pair, log } = service
-    const idle = await service.connect(server.httpsUrl, pair.cert)
-    const silent = await service.connect(server.mqttsUrl, pair.cert)
-    const client = await service.connectMqtt(server.mqttsUrl, pair.cert)
+    const idle = await connectTls(server.httpsUrl, pair.cert)
+    const silent = await connectTls(server.mqttsUrl, pair.cert)
+    const client = await connectMqtts(server.mqttsUrl, pair.cert)
     const handshakes = listeners.map(listener => {
       const { hostname, port } = new URL(server[listener] ?? '')
       return connectTcp(Number(port), hostname)
@@ -120,21 +122,21 @@ describe('a server with tlsCert and tlsKey', () => {
 
 describe('a changed certificate', () => {
   it('is served to new connections while those that stand go on', async () => {
-    const service = await TlsService.start()
+    const service = await startTls()
     const { server, thing, pair, files, log } = service
-    const mqtts = await service.connectMqtt(server.mqttsUrl, pair.cert)
-    const wss = await service.connectMqtt(server.secureWebSocketUrl, pair.cert)
-    const https = await service.connect(server.httpsUrl, pair.cert)
+    const mqtts = await connectMqtts(server.mqttsUrl, pair.cert)
+    const wss = await connectMqtts(server.secureWebSocketUrl, pair.cert)
+    const https = await connectTls(server.httpsUrl, pair.cert)
 
     const next = createCertificate()
     await files.replace(next)
     await log.until(/certificate has changed: new/)
 
     for (const listener of listeners) {
-      await expect(service.certificateAt(server[listener], pair.cert)).rejects.toMatchObject({
+      await expect(certificateAt(server[listener], pair.cert)).rejects.toMatchObject({
         code: 'DEPTH_ZERO_SELF_SIGNED_CERT',
       })
-      expect(await service.certificateAt(server[listener], next.cert)).toMatchObject({
+      expect(await certificateAt(server[listener], next.cert)).toMatchObject({
         valid_to: expect.any(String),
       })
     }
@@ -145,7 +147,7 @@ describe('a changed certificate', () => {
     }
     https.end('GET /healthz HTTP/1.1\r\n\r\n')
     expect(await text(https)).toMatch(/^HTTP\/1.1 200 /)
-    expect(await service.write(2, next.cert)).toMatchObject({ status: 201 })
+    expect(await write(service, 2, next.cert)).toMatchObject({ status: 201 })
   })
 })
 
@@ -160,16 +162,16 @@ describe('the start with a certificate', () => {
       async () => ({ tlsCert: 'no-such.pem', tlsKey: 'no-such.pem' }),
       /tlsCert.*no-such/,
     ],
-    ['that is none', () => CertificateDirectory.create({ ...pair, cert: 'text' }), /tlsCert .*cert\.pem/],
-    ['whose key is none', () => CertificateDirectory.create({ ...pair, key: 'text' }), /tlsKey .*key\.pem/],
+    ['that is none', () => certificateDirectory({ ...pair, cert: 'text' }), /tlsCert .*cert\.pem/],
+    ['whose key is none', () => certificateDirectory({ ...pair, key: 'text' }), /tlsKey .*key\.pem/],
     [
       'whose key is that of another',
-      () => CertificateDirectory.create({ ...pair, key: createCertificate().key }),
+      () => certificateDirectory({ ...pair, key: createCertificate().key }),
       /tlsKey .*tlsCert/,
     ],
     [
       'that has expired',
-      () => CertificateDirectory.create(createCertificate({ to: new Date(Date.now() - 1_000) })),
+      () => certificateDirectory(createCertificate({ clock: '-2d' })),
       /tlsCert .*expired/,
     ],
   ])('%s fails with a line that names the option', async (_case, prepare, line) => {
@@ -193,7 +195,7 @@ describe('the start with a certificate', () => {
   })
 
   it('takes a port in use for what it is, and leaves nothing open', async () => {
-    const { server, files } = await TlsService.start()
+    const { server, files } = await startTls()
     const { port } = new URL(server.httpsUrl ?? '')
     const { tlsCert, tlsKey } = files
     const dataDir = await temporaryDirectory()
@@ -206,7 +208,7 @@ describe('the start with a certificate', () => {
   })
 
   it('says where it serves TLS, on tlsHost', async () => {
-    const { tlsCert, tlsKey } = await CertificateDirectory.create(pair)
+    const { tlsCert, tlsKey } = await certificateDirectory(pair)
     const server = await serverOfTest({
       args: ['--tls-host', '127.0.0.2', '--https-port', '0', '--mqtts-port', '0'],
       environment: { THINGWIRE_TLS_CERT: tlsCert, THINGWIRE_TLS_KEY: tlsKey },
@@ -220,3 +222,27 @@ describe('the start with a certificate', () => {
     )
   })
 })
+
+/** mqtt.js, over `mqtts` or `wss`. */
+async function connectMqtts(url: string | undefined, ca: string): Promise<MqttClient> {
+  const client = await connectAsync(url ?? '', { ca, reconnectPeriod: 0 }, false)
+  onTestFinished(() => client.endAsync(true))
+  return client
+}
+
+async function certificateAt(url: string | undefined, ca: string): Promise<PeerCertificate> {
+  const socket = await connectTls(url, ca)
+  return socket.getPeerCertificate()
+}
+
+/** Writes a number over https. */
+function write({ server, thing }: TlsService, value: number, ca: string) {
+  return new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
+    const url = `${server.httpsUrl}/v2/things/${thing.thingToken}`
+    const sent = request(url, { method: 'POST', ca, agent: false }, answer => {
+      text(answer).then(body => resolve({ status: answer.statusCode, body }), reject)
+    })
+    sent.on('error', reject)
+    sent.end(JSON.stringify({ values: [{ key: 'n', value }] }))
+  })
+}
