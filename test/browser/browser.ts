@@ -1,5 +1,6 @@
 import { type Browser, chromium, type Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
+import { ofTests } from '../helpers/of-test.ts'
 
 /** Debian's, from the package chromium. */
 const executablePath = '/usr/bin/chromium'
@@ -37,21 +38,13 @@ export async function launchBrowser(): Promise<Browser> {
 
 /** One browser for the tests of a file. */
 export class TestBrowser {
-  #browser: Browser | undefined
-
-  constructor() {
-    beforeAll(async () => {
-      this.#browser = await launchBrowser()
-    })
-    afterAll(() => this.#browser?.close())
-  }
+  readonly #browser = ofTests(launchBrowser, browser => browser.close())
 
   /**
    * A page with a profile of its own, closed when the test has finished. The test fails if the page reports an error or
    * asks another host for anything.
    */
   async open(url: string, setup: PageSetup = {}): Promise<Page> {
-    if (!this.#browser) throw new Error('the browser is started by beforeAll()')
     const {
       viewport = desktop,
       colorScheme = 'light',

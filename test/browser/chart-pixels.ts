@@ -1,15 +1,10 @@
 import type { Page } from 'playwright-core'
 
-/** What a chart has in the colour of its line: how opaque each pixel is, 0 to 255; 0 where there is another colour. */
-export interface ChartPixels {
-  readonly width: number
-  readonly height: number
-  /** Row by row from the top, without the axes. */
-  readonly opacities: readonly number[]
-}
-
-/** Undefined as long as there is no chart. */
-export async function chartPixels(page: Page): Promise<ChartPixels | undefined> {
+/**
+ * What a chart has in the colour of its line: how opaque each pixel is, 0 to 255, row by row from the top, without the axes; 0 where
+ * there is another colour. Undefined as long as there is no chart.
+ */
+export async function chartPixels(page: Page) {
   if ((await page.locator('.chart-plot canvas').count()) === 0) return undefined
   return await page.locator('.chart-plot').evaluate(plot => {
     const canvas = plot.querySelector('canvas')

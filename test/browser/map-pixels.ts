@@ -5,15 +5,8 @@ export async function painted(page: Page, part: 'track' | 'marker'): Promise<num
   return (await paintedRows(page, part)).reduce((sum, count) => sum + count, 0)
 }
 
-/** The heights in pixels of the markers on the map, from the north; those at one latitude are one. */
-export async function markerHeights(page: Page): Promise<number[]> {
-  const rows = await paintedRows(page, 'marker')
-  const runs = rows.map(count => (count > 0 ? 'x' : ' ')).join('')
-  return runs.split(/ +/).flatMap(run => (run === '' ? [] : [run.length]))
-}
-
 /** The same as `painted()` for each row of pixels, from the top. */
-async function paintedRows(page: Page, part: 'track' | 'marker'): Promise<number[]> {
+export async function paintedRows(page: Page, part: 'track' | 'marker'): Promise<number[]> {
   return await page.getByRole('application').evaluate((map, name) => {
     // A copy: the browser warns of a canvas that is read again and again unless it was made for that.
     const copy = document.createElement('canvas')
@@ -34,11 +27,4 @@ async function paintedRows(page: Page, part: 'track' | 'marker'): Promise<number
     }
     return rows
   }, part)
-}
-
-/** Metres that the scale of the map stands for. */
-export async function scaleOf(page: Page): Promise<number> {
-  const text = (await page.locator('.ol-scale-line-inner').textContent()) ?? ''
-  const [, count, unit] = /^(\d+) (k?m)$/.exec(text) ?? []
-  return Number(count) * (unit === 'km' ? 1000 : 1)
 }

@@ -5,7 +5,7 @@ import { serverOfTests } from '../helpers/of-test.ts'
 import { desktop, phone, TestBrowser } from './browser.ts'
 import { createNamedThing, signIn } from './dashboard.ts'
 import { watchDrawnTexts } from './drawn-texts.ts'
-import { markerHeights, painted, scaleOf } from './map-pixels.ts'
+import { painted, paintedRows } from './map-pixels.ts'
 
 const server = serverOfTests()
 const browser = new TestBrowser()
@@ -139,3 +139,17 @@ describe('the map of a thing', () => {
     expect(await scaleOf(page)).toBeGreaterThanOrEqual(1_000)
   })
 })
+
+/** The heights in pixels of the markers on the map, from the north; those at one latitude are one. */
+async function markerHeights(page: Page): Promise<number[]> {
+  const rows = await paintedRows(page, 'marker')
+  const runs = rows.map(count => (count > 0 ? 'x' : ' ')).join('')
+  return runs.split(/ +/).flatMap(run => (run === '' ? [] : [run.length]))
+}
+
+/** Metres that the scale of the map stands for. */
+async function scaleOf(page: Page): Promise<number> {
+  const text = (await page.locator('.ol-scale-line-inner').textContent()) ?? ''
+  const [, count, unit] = /^(\d+) (k?m)$/.exec(text) ?? []
+  return Number(count) * (unit === 'km' ? 1000 : 1)
+}

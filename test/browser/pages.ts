@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
-import { type Thing, write } from '../helpers/http-client.ts'
+import { readVoyage, type VoyageRecord } from '../../src/cli/demo/voyage.ts'
+import { type ServerAddress, type Thing, write } from '../helpers/http-client.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import { createNamedThing, signIn, title } from './dashboard.ts'
-import { storeVoyage } from './voyage.ts'
 
 /** Every page of the dashboard: its hash, and what is on it when it is complete. */
 export const pages = {
@@ -46,4 +46,18 @@ async function untilThing(page: Page): Promise<void> {
   await page.getByText('positions shown').waitFor()
   await page.getByRole('button', { name: 'Save' }).waitFor()
   await page.getByText('invalid_key').first().waitFor()
+}
+
+/** A body of them is well below `bodyLimit`. */
+const recordsPerWrite = 5_000
+
+/** Stores the whole voyage of examples/voyage, as if it had ended now. @returns its records, in order */
+export async function storeVoyage(server: ServerAddress, thing: Thing): Promise<readonly VoyageRecord[]> {
+  const records = (await readVoyage(new Date())).flatMap(row => row.records)
+  for (let begin = 0; begin < records.length; begin += recordsPerWrite) {
+    const values = records.slice(begin, begin + recordsPerWrite)
+    const { status } = await write(server, thing, { values })
+    if (status !== 201) throw new Error(`the voyage was not stored: ${status}`)
+  }
+  return records
 }

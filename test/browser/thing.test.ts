@@ -15,7 +15,7 @@ import {
   title,
 } from './dashboard.ts'
 import { painted } from './map-pixels.ts'
-import { storeVoyage } from './voyage.ts'
+import { storeVoyage } from './pages.ts'
 
 const server = serverOfTests()
 const browser = new TestBrowser()

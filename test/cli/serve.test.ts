@@ -18,8 +18,8 @@ it('serve prints a link that signs in and a log for people, on a terminal alone'
   const response = await fetch(`${url}/v2/principal`, { headers: { authorization: `Bearer ${token}` } })
   const principal = (await response.json()) as { expiresAt: string }
   expect(principal).toMatchObject({ kind: 'session', access: 'write', things: '*' })
-  terminal.type('\u0003')
-  const { output } = await terminal.ended
+  terminal.process.stdin?.write('\u0003')
+  const { output } = await terminal.exited
   expect(output).toMatch(/^(?:\^C)?\d\d:\d\d:\d\d info stopping signal=SIGINT\r?$/m)
   expect(output).not.toContain('"level"')
   const { stdout, stderr } = await (await startServer({ dataDir: await temporaryDirectory() })).stop()

@@ -3,8 +3,10 @@ import { ask, type Session, type Thing } from '../helpers/http-client.ts'
 import { nodesOfTests, pathOfTest, serverOfTests } from '../helpers/of-test.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import { everything } from '../mqtt/relay/house.ts'
-import type { Outgoing, Subscriber, Subscribing } from './client.ts'
-import { type ClientDriver, clientDrivers } from './clients.ts'
+import type { LiveClient, Outgoing, Publish, Subscriber, Subscribing } from './client.ts'
+import { mosquittoPub, mosquittoSub } from './mosquitto.ts'
+import { mqttJs, publishByMqttJs } from './mqtt-js.ts'
+import { paho, publishByPaho } from './paho.ts'
 
 /** Every duty of a broker for other topics, with every client, on every store. */
 
@@ -28,6 +30,19 @@ interface House {
   /** Of a session. */
   readonly password: string
 }
+
+/** Both sides of one client program or library. */
+interface ClientDriver {
+  readonly name: 'mosquitto' | 'paho' | 'mqtt.js'
+  readonly subscribe: LiveClient['subscribe']
+  readonly publish: Publish
+}
+
+const clientDrivers: readonly ClientDriver[] = [
+  { name: 'mosquitto', publish: mosquittoPub, subscribe: mosquittoSub('mqttv311').subscribe },
+  { name: 'paho', publish: publishByPaho, subscribe: paho('tcp').subscribe },
+  { name: 'mqtt.js', publish: publishByMqttJs, subscribe: mqttJs('TCP').subscribe },
+]
 
 type Options = Omit<Subscribing, 'filters' | 'qos' | 'username' | 'password' | 'leavesAfter'>
 

@@ -47,8 +47,8 @@ async function subscribe(service: DoorService, { thingToken }: Thing, ...args: s
     const end = `house/end/${ends++}`
     await publisher.publish(end, 'x', { retain: true })
     await program.said(new RegExp(`^heard ${end}$`, 'm'))
-    await program.kill()
-    const { output } = await program.ended
+    await program.end('SIGKILL')
+    const { output } = await program.exited
     const topics = [...output.matchAll(/^heard (.*)$/gm)].map(([, topic]) => topic)
     return {
       connects: output.match(/sending CONNECT/g)?.length,

@@ -37,7 +37,7 @@ it('mqtt.js, paho and mosquitto_pub stay connected while their writes wait for t
   for (const thing of [first, second, third])
     expect(await valuesOnceStored(server, thing, 'n', writes)).toEqual(valuesTo(writes))
   await mqttJs
-  expect(await paho.ended).toMatchObject({ code: 0, output: 'done\n' })
+  expect(await paho.exited).toMatchObject({ code: 0, output: 'done\n' })
   mosquitto.closeInput()
   const { stderr } = await server.stop()
   expect(stderr.match(/"MQTT connection"/g)).toHaveLength(3)

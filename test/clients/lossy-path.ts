@@ -1,6 +1,6 @@
-import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { generate, parser } from 'mqtt-packet'
+import { listenBetween } from '../helpers/tcp-path.ts'
 
 /**
  * What becomes of one message on its way: the connection is closed or reset in its place, `halved` when half of it has
@@ -14,21 +14,10 @@ export type Fate = 'closed' | 'reset' | 'halved' | 'lost' | 'silent'
  */
 export type Fates = Readonly<Record<string, Fate>>
 
-/** A way to a server on which some messages meet with an accident. Whoever opens it closes it. */
-export interface LossyPath {
-  readonly port: number
-  /** The accidents that have happened. */
-  readonly met: readonly string[]
-  close(): Promise<void>
-}
-
-/** Opens a way to a port of 127.0.0.1, on a free one. */
-export async function openLossyPath(
-  protocol: 'http' | 'mqtt',
-  target: number,
-  fates: Fates,
-): Promise<LossyPath> {
+/** Opens a way to a port of 127.0.0.1, on a free one, on which some messages meet with an accident. Whoever opens it closes it. */
+export async function openLossyPath(protocol: 'http' | 'mqtt', target: number, fates: Fates) {
   const counts = new Map<string, number>()
+  /** The accidents that have happened. */
   const met: string[] = []
   const fateOf = (kind: string): Fate | undefined => {
     const count = (counts.get(kind) ?? 0) + 1
@@ -37,31 +26,16 @@ export async function openLossyPath(
     if (fate !== undefined) met.push(`${kind} ${count}`)
     return fate
   }
-  const sockets = new Set<Socket>()
-  const server = createServer(near => {
-    const far = connect(target, '127.0.0.1')
-    for (const socket of [near, far]) {
-      sockets.add(socket)
-      socket.on('error', () => {}).once('close', () => sockets.delete(socket))
-    }
+  const { port, close } = await listenBetween((near, open) => {
+    const far = open(target)
     near.once('close', () => far.destroy())
     far.once('close', () => near.end())
     const passTo = passing([near, far], fateOf)
     const read = protocol === 'http' ? readSegments : readPackets
     read(near, 'write', passTo(far))
     read(far, 'answer', passTo(near))
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return {
-    port: (server.address() as AddressInfo).port,
-    met,
-    close: async () => {
-      const closed = once(server, 'close')
-      server.close()
-      for (const socket of sockets) socket.destroy()
-      await closed
-    },
-  }
+  })
+  return { port, met, close }
 }
 
 type Pass = (kind: string, bytes: Buffer) => void

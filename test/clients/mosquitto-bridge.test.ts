@@ -139,8 +139,8 @@ class Bridge {
 
   /** SIGTERM; resolves when it is gone. */
   async stop(): Promise<void> {
-    this.#program?.terminate()
-    await this.#program?.ended
+    this.#program?.process.kill('SIGTERM')
+    await this.#program?.exited
   }
 
   /** Resolves when its log holds a match. */

@@ -25,7 +25,7 @@ describe('mosquitto_pub', () => {
     const thing = await createThing(server())
     const message = body('temperature', 21.5)
     const args = [...address(), '-V', version, '-q', qos, '-t', writeTopic(thing), '-m', message]
-    expect(await new Program(mosquittoPub, args).ended).toMatchObject(clean)
+    expect(await new Program(mosquittoPub, args).exited).toMatchObject(clean)
     expect(await valuesOnceStored(server(), thing, 'temperature', 1)).toEqual([21.5])
   })
 
@@ -38,7 +38,7 @@ describe('mosquitto_pub', () => {
     const device = new Program(mosquittoPub, args, lines)
     expect(await valuesOnceStored(server(), thing, 'n', 300)).toEqual(valuesTo(300))
     // One whose input ends while it still sends may wait for ever (mosquitto's issue 1448).
-    expect(await device.closeInput().ended).toMatchObject(clean)
+    expect(await device.closeInput().exited).toMatchObject(clean)
   })
 
   it.each(each)('-V %s --will-qos %s has its will written when it is killed', async (version, qos) => {
@@ -54,7 +54,7 @@ describe('mosquitto_pub', () => {
     const args = [...address(), '-V', version, '-q', '1', '-t', writeTopic(thing), '-l', ...will]
     const device = new Program(mosquittoPub, args, `${body('state', 'here')}\n`)
     await valuesOnceStored(server(), thing, 'state', 1)
-    await device.kill()
+    await device.end('SIGKILL')
     expect(await valuesOnceStored(server(), thing, 'will', 1)).toEqual(['gone'])
   })
 
@@ -62,16 +62,16 @@ describe('mosquitto_pub', () => {
     const thing = await createThing(server())
     const will = ['--will-topic', writeTopic(thing), '--will-payload', body('state', 'gone')]
     const args = [...address(), '-q', '1', '-t', writeTopic(thing), '-m', body('state', 'here'), ...will]
-    expect(await new Program(mosquittoPub, args).ended).toMatchObject(clean)
+    expect(await new Program(mosquittoPub, args).exited).toMatchObject(clean)
     const next = [...address(), '-q', '1', '-t', writeTopic(thing), '-m', body('state', 'back')]
-    expect(await new Program(mosquittoPub, next).ended).toMatchObject(clean)
+    expect(await new Program(mosquittoPub, next).exited).toMatchObject(clean)
     expect(await storedValues(server(), thing, 'state')).toEqual(['here', 'back'])
   })
 
   it('-V mqttv5 is told that it is refused, and ends', async () => {
     const thing = await createThing(server())
     const args = [...address(), '-V', 'mqttv5', '-q', '1', '-t', writeTopic(thing), '-m', body('n', 1)]
-    expect(await new Program(mosquittoPub, args).ended).toMatchObject({
+    expect(await new Program(mosquittoPub, args).exited).toMatchObject({
       // 0x84, what version 5 calls it.
       code: 132,
       output: expect.stringContaining('Unsupported Protocol Version'),
@@ -82,7 +82,7 @@ describe('mosquitto_pub', () => {
     const topic = `things/${'A'.repeat(43)}/write`
     const credential = ['-u', 'A'.repeat(43)]
     const args = [...address(), '-V', version, '-q', '1', ...credential, '-t', topic, '-m', body('n', 1)]
-    const { code, output } = await new Program(mosquittoPub, args).ended
+    const { code, output } = await new Program(mosquittoPub, args).exited
     expect({ hasFailed: code !== 0, output }).toEqual({
       hasFailed: true,
       output: expect.stringContaining('bad user name or password'),
@@ -98,7 +98,7 @@ describe('mosquitto_sub', () => {
     const dashboard = new Program(mosquittoSub, ['-oL', 'mosquitto_sub', ...args])
     await dashboard.said(/Subscribed/)
     const bad = [...address(), '-V', version, '-q', '1', '-t', writeTopic(thing), '-m', body('not a key', 1)]
-    expect(await new Program(mosquittoPub, bad).ended).toMatchObject(clean)
-    expect(await dashboard.ended).toMatchObject({ code: 0, output: expect.stringContaining('invalid_key') })
+    expect(await new Program(mosquittoPub, bad).exited).toMatchObject(clean)
+    expect(await dashboard.exited).toMatchObject({ code: 0, output: expect.stringContaining('invalid_key') })
   })
 })

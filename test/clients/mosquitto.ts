@@ -40,11 +40,11 @@ export function mosquittoSub(version: 'mqttv31' | 'mqttv311'): LiveClient {
       return {
         inbox,
         granted: granted.split(', ').map(Number),
-        kill: () => program.kill(),
+        kill: async () => void (await program.end('SIGKILL')),
         leave: async () => {
           // Its handler of signals may hang while it receives messages.
-          if (leavesAfter === undefined) program.terminate()
-          await program.ended
+          if (leavesAfter === undefined) program.process.kill('SIGTERM')
+          await program.exited
         },
       }
     },
@@ -76,7 +76,7 @@ export const mosquittoPub: Publish = async ({ mqttUrl }, token, messages) => {
     args.push(others.length > 0 ? '-l' : payload.length > 0 ? '-s' : '-n')
     const lines = () => [first, ...others].map(({ payload }) => `${payload}\n`).join('')
     const input = others.length > 0 ? lines() : payload
-    const { code, output } = await new Program(installedPub, args, input).closeInput().ended
+    const { code, output } = await new Program(installedPub, args, input).closeInput().exited
     if (code !== 0) throw new Error(`mosquitto_pub ended with status ${code}: ${output}`)
   }
 }
@@ -85,18 +85,14 @@ type Run = [Outgoing, ...Outgoing[]]
 
 function runsOf(messages: readonly Outgoing[]): readonly Run[] {
   const runs: Run[] = []
+  let last: string | undefined
   for (const message of messages) {
-    const run = runs.at(-1)
-    if (run && isLine(run[0]) && isLine(message) && isAlike(run[0], message)) run.push(message)
+    const { topic, payload, qos, retain } = message
+    const isLine = typeof payload === 'string' && payload !== ''
+    const kind = isLine ? JSON.stringify([topic, qos, retain]) : undefined
+    if (kind !== undefined && kind === last) runs.at(-1)?.push(message)
     else runs.push([message])
+    last = kind
   }
   return runs
-}
-
-function isLine({ payload }: Outgoing): boolean {
-  return typeof payload === 'string' && payload !== ''
-}
-
-function isAlike(one: Outgoing, other: Outgoing): boolean {
-  return one.topic === other.topic && one.qos === other.qos && one.retain === other.retain
 }

@@ -4,12 +4,7 @@ import type { ServerProcess } from '../helpers/server-process.ts'
 import { Inbox, type LiveClient, type Publish } from './client.ts'
 
 export type Transport = 'TCP' | 'WebSocket'
-
-export interface MqttJsClient {
-  readonly client: MqttClient
-  /** Everything that it was sent, that which came right behind CONNACK too. */
-  readonly inbox: Inbox
-}
+export type MqttJsClient = Awaited<ReturnType<typeof connectMqttJs>>
 
 /**
  * A client that is gone at the end of the test, however the test ended.
@@ -21,10 +16,11 @@ export async function connectMqttJs(
   transport: Transport,
   options: IClientOptions = {},
   encoding: 'utf8' | 'hex' = 'utf8',
-): Promise<MqttJsClient> {
+) {
   const url = transport === 'TCP' ? server.mqttUrl : server.webSocketUrl
   const client = connect(url, { reconnectPeriod: 50, ...options })
   onTestFinished(() => client.endAsync(true))
+  // Everything that it was sent, that which came right behind CONNACK too.
   const inbox = new Inbox()
   client.on('message', (topic, payload, { qos, retain }) => {
     inbox.add({ topic, payload: payload.toString(encoding), qos, retain })

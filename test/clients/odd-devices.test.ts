@@ -32,7 +32,7 @@ describe('a device that restarts before it has its PUBREC, and counts its packet
     restartedDevice(path.port, thing, 1)
     expect(await valuesOnceStored(server(), thing, 'n', 1)).toEqual([1])
     await path.close()
-    expect(await restartedDevice(port, thing, 2).ended).toMatchObject({ code: 0 })
+    expect(await restartedDevice(port, thing, 2).exited).toMatchObject({ code: 0 })
     expect(await storedValues(server(), thing, 'n')).toEqual([1, 2])
   })
 })
@@ -55,9 +55,9 @@ describe('a client that publishes on topics of other services too', () => {
     const thing = await createThing(server())
     const device = { server: server(), transport: 'tcp', qos, username: thing.thingToken } as const
     const elsewhere = pahoDevice({ ...device, topic: foreign }, ['no write', 'no write'])
-    expect(await elsewhere.ended).toMatchObject({ code: 0, output: 'done\n' })
+    expect(await elsewhere.exited).toMatchObject({ code: 0, output: 'done\n' })
     const writing = pahoDevice({ ...device, topic: writeTopic(thing) }, [body('n', 1)])
-    expect(await writing.ended).toMatchObject({ code: 0, output: 'done\n' })
+    expect(await writing.exited).toMatchObject({ code: 0, output: 'done\n' })
     expect(await valuesOnceStored(server(), thing, 'n', 1)).toEqual([1])
     expect(await reasonsOf(thing)).toEqual(['not_a_write_topic', 'not_a_write_topic'])
   })
@@ -79,7 +79,7 @@ describe('a client that publishes on topics of other services too', () => {
       '-m',
       'no write',
     ]
-    expect(await new Program(mosquittoPub, args).ended).toMatchObject({ code: 0 })
+    expect(await new Program(mosquittoPub, args).exited).toMatchObject({ code: 0 })
     await expect.poll(() => reasonsOf(thing)).toEqual(['not_a_write_topic'])
   })
 
@@ -87,7 +87,7 @@ describe('a client that publishes on topics of other services too', () => {
     const thing = await createThing(server())
     const device = { server: server(), transport: 'tcp', qos: 1, username: thing.thingToken } as const
     const refused = pahoDevice({ ...device, topic: foreign, will: 'gone' }, [])
-    expect(await refused.ended).toMatchObject({ code: 1, output: expect.stringContaining('refused') })
+    expect(await refused.exited).toMatchObject({ code: 1, output: expect.stringContaining('refused') })
     expect(await reasonsOf(thing)).toEqual(['connect_refused'])
   })
 })

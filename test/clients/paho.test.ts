@@ -15,7 +15,7 @@ describe.each(transports)('paho over %s', transport => {
     const thing = await createThing(server())
     const topic = `v2/things/${thing.thingToken}`
     const device = runDevice({ transport, qos, topic }, bodies('n', 100))
-    expect(await device.ended).toMatchObject({ code: 0, output: 'done\n' })
+    expect(await device.exited).toMatchObject({ code: 0, output: 'done\n' })
     expect(await valuesOnceStored(server(), thing, 'n', 100)).toEqual(valuesTo(100))
   })
 
@@ -23,14 +23,14 @@ describe.each(transports)('paho over %s', transport => {
     const thing = await createThing(server())
     const topic = `things/${thing.thingId}/write`
     const device = runDevice({ transport, qos: 1, topic, username: thing.thingToken }, bodies('n', 1))
-    expect(await device.ended).toMatchObject({ code: 0, output: 'done\n' })
+    expect(await device.exited).toMatchObject({ code: 0, output: 'done\n' })
     expect(await valuesOnceStored(server(), thing, 'n', 1)).toEqual([0])
   })
 
   it('is told that a token which no thing has is refused', async () => {
     const topic = `things/${'A'.repeat(43)}/write`
     const device = runDevice({ transport, qos: 1, topic, username: 'A'.repeat(43) }, bodies('n', 1))
-    expect(await device.ended).toMatchObject({ code: 1, output: expect.stringContaining('refused: ') })
+    expect(await device.exited).toMatchObject({ code: 1, output: expect.stringContaining('refused: ') })
   })
 
   it.each([0, 1, 2])('has its will at QoS %i written when it is killed', async qos => {
@@ -39,7 +39,7 @@ describe.each(transports)('paho over %s', transport => {
     const will = body('will', 'gone')
     const device = runDevice({ transport, qos, topic, will }, bodies('n', 1))
     await device.said(/done/)
-    await device.kill()
+    await device.end('SIGKILL')
     expect(await valuesOnceStored(server(), thing, 'will', 1)).toEqual(['gone'])
   })
 })

@@ -50,7 +50,7 @@ export function pahoDevice(
 }
 
 export const publishByPaho: Publish = async (server, username, messages) => {
-  const { code, output } = await run(server, 'tcp', { username }, inputOf(messages)).closeInput().ended
+  const { code, output } = await run(server, 'tcp', { username }, inputOf(messages)).closeInput().exited
   if (code !== 0) throw new Error(`paho ended with status ${code}: ${output}`)
 }
 
@@ -67,8 +67,8 @@ export function paho(transport: Transport): LiveClient {
       return {
         inbox,
         granted: JSON.parse(granted) as number[],
-        leave: async () => void (await program.closeInput().ended),
-        kill: () => program.kill(),
+        leave: async () => void (await program.closeInput().exited),
+        kill: async () => void (await program.end('SIGKILL')),
       }
     },
   }

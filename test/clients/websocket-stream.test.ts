@@ -1,32 +1,23 @@
-import type { IConnectPacket, Packet } from 'mqtt-packet'
+import type { Packet } from 'mqtt-packet'
 import { describe, expect, it } from 'vitest'
 import { createThing, type Thing } from '../helpers/http-client.ts'
+import { type ConnectOptions, publishPacket } from '../helpers/mqtt-client.ts'
 import { serverOfTests } from '../helpers/of-test.ts'
 import { bodies, body, storedValues, valuesOnceStored, valuesTo } from './stored.ts'
-import { openStreamClient, type StreamClient, type Subprotocol, versionOf } from './websocket-stream.ts'
+import { openStreamClient, type StreamClient, type Subprotocol } from './websocket-stream.ts'
 
 const server = serverOfTests()
 const subprotocols: Subprotocol[] = ['mqtt', 'mqttv3.1']
 const writeTopic = ({ thingToken }: Thing) => `things/${thingToken}/write`
 
-async function connect(subprotocol: Subprotocol, options: Partial<IConnectPacket> = {}) {
+async function connect(subprotocol: Subprotocol, options: ConnectOptions = {}) {
   const client = openStreamClient(server().webSocketUrl, subprotocol)
-  const connect = { cmd: 'connect', clientId: 'dashboard', clean: true, keepalive: 0 } as const
-  client.send({ ...connect, ...versionOf(subprotocol), ...options })
-  expect(await client.next()).toMatchObject({ cmd: 'connack', returnCode: 0 })
+  expect(await client.connect({ clientId: 'dashboard', ...options })).toMatchObject({ returnCode: 0 })
   return client
 }
 
 function publish(client: StreamClient, thing: Thing, payload: string, qos: 0 | 1 | 2, messageId: number) {
-  client.send({
-    cmd: 'publish',
-    topic: writeTopic(thing),
-    payload,
-    qos,
-    messageId,
-    dup: false,
-    retain: false,
-  })
+  client.send(publishPacket(writeTopic(thing), payload, { qos, messageId }))
 }
 
 async function take(client: StreamClient, count: number): Promise<Packet[]> {

@@ -62,8 +62,8 @@ test('the demo on a terminal shows days of history, goes on live and prints a li
   const newest = async () => (await get<[{ datetime: string }]>(depths))[0].datetime
   const before = await newest()
   await expect.poll(newest).not.toBe(before)
-  demo.type('\u0003')
-  const { code, output } = await demo.ended
+  demo.process.stdin?.write('\u0003')
+  const { code, output } = await demo.exited
   expect(code).toBe(0)
   expect(output.split(/[\r\n]+/).filter(text => text.length > 80)).toEqual([])
   expect((await readdir(dataPlace)).filter(name => name.startsWith('thingwire'))).toEqual([])

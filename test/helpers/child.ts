@@ -19,12 +19,14 @@ export interface ChildOptions extends Omit<SpawnOptions, 'stdio'> {
   readonly input?: string | Uint8Array | undefined
   /** Whether stdin stays open behind the input. */
   readonly isInputOpen?: boolean
+  /** What has to be installed where there is no such program. */
+  readonly debianPackage?: string
 }
 
 /** A process that this one has started, and what it has written so far. Whoever starts it ends it. */
 export class Child {
   readonly process: ChildProcess
-  /** Resolves when the process is gone and its output is complete. */
+  /** Resolves when the process is gone and its output is complete. @throws Error if there is no such program */
   readonly exited: Promise<Exit>
   readonly #output = { stdout: '', stderr: '', output: '' }
   readonly #changes = new Changes()
@@ -33,7 +35,7 @@ export class Child {
   constructor(
     file: string,
     args: readonly string[],
-    { input, isInputOpen = false, ...options }: ChildOptions = {},
+    { input, isInputOpen = false, debianPackage, ...options }: ChildOptions = {},
   ) {
     this.process = spawn(file, args, {
       ...options,
@@ -54,7 +56,15 @@ export class Child {
       this.#hasExited = true
       this.#changes.tell()
     })
-    this.exited = closed.then(([code, signal]): Exit => ({ code, signal, ...this.#output }))
+    this.exited = closed.then(
+      ([code, signal]): Exit => ({ code, signal, ...this.#output }),
+      (cause: NodeJS.ErrnoException) => {
+        if (cause.code !== 'ENOENT' || debianPackage === undefined) throw cause
+        throw new Error(`${file} cannot be run: apt-get install ${debianPackage}`, { cause })
+      },
+    )
+    // Whoever waits for the end gets the error; nobody has to.
+    this.exited.catch(() => {})
   }
 
   /**
@@ -68,6 +78,7 @@ export class Child {
     await this.#changes.until(() => match() !== null || this.#hasExited, time)
     const found = match()
     if (found) return found
+    if (this.#hasExited) await this.exited
     const { exitCode: code, signalCode: signal } = this.process
     const { stdout, stderr } = this.#output
     throw new Error(

@@ -8,29 +8,21 @@ export interface NodesSetup extends Omit<ServerSetup, 'dataDir'> {
 }
 
 /** Servers on one Redis, each a process of its own with `url`, `mqttUrl`, `webSocketUrl` and the one `adminKey`. */
-export interface RunningNodes {
-  readonly redis: RedisServer
-  readonly adminKey: string
-  /** In the order in which they were started, those that have ended among them. */
-  readonly nodes: readonly ServerProcess[]
-  /** The node of this place. @throws Error if there is none */
-  node(index: number): ServerProcess
-  /** Starts one more, as the others; resolves when it is ready. */
-  add(): Promise<ServerProcess>
-  /** SIGKILL to all; the Redis goes with them if it is theirs. */
-  end(): Promise<void>
-}
+export type RunningNodes = Awaited<ReturnType<typeof startNodes>>
 
 /** Starts a redis-server and `count` servers on it, and waits until all are ready. Whoever starts them ends them. */
-export async function startNodes(count: number, setup: NodesSetup = {}): Promise<RunningNodes> {
+export async function startNodes(count: number, setup: NodesSetup = {}) {
   const { redis = await startRedis(), ...server } = setup
   const adminKey = server.environment?.THINGWIRE_ADMIN_KEY ?? createToken()
+  /** In the order in which they were started, those that have ended among them. */
   const nodes: ServerProcess[] = []
+  /** Starts one more, as the others; resolves when it is ready. */
   const add = async () => {
     const node = await startNode(redis.url, adminKey, server)
     nodes.push(node)
     return node
   }
+  /** SIGKILL to all; the Redis goes with them if it is theirs. */
   const end = async () => {
     await Promise.all(nodes.map(node => node.kill()))
     if (setup.redis === undefined) await redis.end()
@@ -42,12 +34,13 @@ export async function startNodes(count: number, setup: NodesSetup = {}): Promise
     await end()
     throw error
   }
+  /** The node of this place. @throws Error if there is none */
   const node = (index: number) => {
     const found = nodes[index]
     if (!found) throw new Error(`there are ${nodes.length} nodes, and none at ${index}`)
     return found
   }
-  return { redis, adminKey, nodes, node, add, end }
+  return { redis, adminKey, nodes: nodes as readonly ServerProcess[], node, add, end }
 }
 
 /** Starts a server on the Redis, or the cluster, of this url. Whoever starts it ends it. */

@@ -1,16 +1,16 @@
-import { EventEmitter, once } from 'node:events'
 import { type Logger, pino } from 'pino'
+import { Changes } from './changes.ts'
 
 /** A log whose lines stay in memory. */
 export class CollectedLog {
   readonly logger: Logger
-  readonly #written = new EventEmitter()
+  readonly #changes = new Changes()
   readonly #lines: string[] = []
 
   constructor(level = 'debug') {
     const write = (line: string) => {
       this.#lines.push(line)
-      this.#written.emit('line')
+      this.#changes.tell()
     }
     this.logger = pino({ level }, { write })
   }
@@ -22,10 +22,8 @@ export class CollectedLog {
 
   /** Resolves with the first line that matches and is not among the first `after`. */
   async until(pattern: RegExp, after = 0): Promise<string> {
-    for (;;) {
-      const line = this.#lines.slice(after).find(written => pattern.test(written))
-      if (line !== undefined) return line
-      await once(this.#written, 'line')
-    }
+    const found = () => this.#lines.slice(after).find(line => pattern.test(line))
+    await this.#changes.until(() => found() !== undefined)
+    return found() ?? ''
   }
 }

@@ -1,28 +1,24 @@
-import { Agent, request } from 'node:http'
+import { once } from 'node:events'
+import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
+import { text } from 'node:stream/consumers'
 
 export interface Answer {
   readonly status: number
+  readonly headers: IncomingHttpHeaders
   readonly body: string
 }
 
-const agent = new Agent({ keepAlive: true })
+const kept = new Agent({ keepAlive: true })
 
 /** Over a connection that is kept, and carries one request at a time. @throws Error if the answer is not received in full */
-export function post(url: string, body: string): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const headers = { 'content-length': Buffer.byteLength(body) }
-    const outgoing = request(url, { method: 'POST', agent, headers })
-    outgoing.on('response', incoming => {
-      const parts: Buffer[] = []
-      incoming.on('data', (part: Buffer) => parts.push(part))
-      incoming.on('error', reject)
-      incoming.on('end', () => {
-        resolve({ status: incoming.statusCode ?? 0, body: Buffer.concat(parts).toString() })
-      })
-    })
-    outgoing.on('error', reject)
-    outgoing.end(body)
-  })
+export async function post(url: string, body: string, agent = kept): Promise<Answer> {
+  const length = { 'content-length': Buffer.byteLength(body) }
+  const outgoing = request(url, { method: 'POST', agent, headers: length })
+  // Behind the head of an answer, too.
+  outgoing.on('error', () => {}).end(body)
+  const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
+  const { statusCode: status = 0, headers } = incoming
+  return { status, headers, body: await text(incoming) }
 }
 
 /** Of a refusal. */

@@ -1,20 +1,13 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parse } from 'csv-parse/sync'
+import { Child } from './child.ts'
 import { freePort } from './redis-server.ts'
 import type { ServerProcess } from './server-process.ts'
 import { eventually } from './waiting.ts'
 
-export interface LoadBalancer {
-  readonly url: string
-  readonly mqttUrl: string
-  readonly webSocketUrl: string
-  /** How many of the nodes it gives clients. */
-  ready(): Promise<number>
-  end(): Promise<void>
-}
+export type LoadBalancer = Awaited<ReturnType<typeof startLoadBalancer>>
 
 /**
  * Starts HAProxy with config/haproxy.cfg in front of nodes that trust 127.0.0.1, and waits until it gives clients to all of
@@ -22,42 +15,35 @@ export interface LoadBalancer {
  *
  * @throws Error how to install it where there is none
  */
-export async function startLoadBalancer(nodes: readonly ServerProcess[]): Promise<LoadBalancer> {
+export async function startLoadBalancer(nodes: readonly ServerProcess[]) {
   const [httpPort, mqttPort, statisticsPort] = [await freePort(), await freePort(), await freePort()]
   const directory = await mkdtemp(join(tmpdir(), 'thingwire-haproxy-'))
   const file = join(directory, 'haproxy.cfg')
   await writeFile(file, await configuration(nodes, { httpPort, mqttPort, statisticsPort }))
-  const child = spawn('haproxy', ['-db', '-f', file], { stdio: ['ignore', 'ignore', 'inherit'] })
-  const failed = once(child, 'error').then(([error]) => {
-    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
-    throw isMissing ? new Error('haproxy is not installed: apt install haproxy') : error
-  })
-  const url = `http://127.0.0.1:${httpPort}`
+  const child = new Child('haproxy', ['-db', '-f', file], { debianPackage: 'haproxy' })
   const balancer = {
-    url,
+    url: `http://127.0.0.1:${httpPort}`,
     mqttUrl: `mqtt://127.0.0.1:${mqttPort}`,
     webSocketUrl: `ws://127.0.0.1:${httpPort}/mqtt`,
+    /** How many of the nodes it gives clients. */
     ready: () => readyServers(`http://127.0.0.1:${statisticsPort}/;csv`),
     end: async () => {
-      const exited = once(child, 'exit')
-      if (child.kill('SIGKILL')) await exited
+      await child.end('SIGKILL')
       await rm(directory, { recursive: true, force: true })
     },
   }
   // There is no event for it.
-  const areReady = async () => (await Promise.race([balancer.ready(), failed])) === nodes.length
+  const ended = child.exited.then(({ stderr }) => Promise.reject(new Error(`haproxy has ended: ${stderr}`)))
+  const areReady = async () => (await Promise.race([balancer.ready(), ended])) === nodes.length
   if (!(await eventually(areReady))) throw new Error('the load balancer does not find the nodes ready')
   return balancer
 }
 
-interface Ports {
-  readonly httpPort: number
-  readonly mqttPort: number
-  readonly statisticsPort: number
-}
-
 /** The one that is shipped, with the places of these nodes, and none of Docker's. */
-async function configuration(nodes: readonly ServerProcess[], ports: Ports): Promise<string> {
+async function configuration(
+  nodes: readonly ServerProcess[],
+  ports: { httpPort: number; mqttPort: number; statisticsPort: number },
+): Promise<string> {
   const shipped = await readFile(new URL('../../config/haproxy.cfg', import.meta.url), 'utf8')
   let text = shipped
     .replace('bind :8080', `bind 127.0.0.1:${ports.httpPort}`)
@@ -86,12 +72,8 @@ async function readyServers(url: string): Promise<number> {
     response => response.text(),
     () => '',
   )
-  const isUp = (backend: string, server: string) => {
-    const fields = text
-      .split('\n')
-      .find(line => line.startsWith(`${backend},${server},`))
-      ?.split(',')
-    return fields?.[17] === 'UP'
-  }
-  return ['node1', 'node2'].filter(server => isUp('http', server) && isUp('mqtt', server)).length
+  const lines = parse<Record<string, string>>(text.replace(/^# /, ''), { columns: true })
+  const up = lines.filter(({ pxname, status }) => /^(http|mqtt)$/.test(pxname ?? '') && status === 'UP')
+  const isUp = (node: string) => up.filter(({ svname }) => svname === node).length === 2
+  return ['node1', 'node2'].filter(isUp).length
 }

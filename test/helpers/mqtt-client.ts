@@ -192,12 +192,8 @@ export class MqttClient {
       ...(options.password === undefined ? {} : { password: Buffer.from(options.password) }),
       ...(will ? { will: { ...will, payload: bytesOf(will.payload) } } : {}),
     }
-    this.sendBytes(
-      Buffer.concat([
-        generate(connect, { protocolVersion: version }),
-        encodePackets(...(options.pipelined ?? [])),
-      ]),
-    )
+    if (options.pipelined) this.sendBytes(encodePackets(connect, ...options.pipelined))
+    else this.send(connect)
     this.#connack = await this.next(isOf('connack'))
     return this.#connack
   }

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { connect, type Socket, type TcpNetConnectOpts } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { createWebSocketStream, WebSocket } from 'ws'
+import { type ClientOptions, createWebSocketStream, WebSocket } from 'ws'
 
 export interface StreamAddress {
   /** `mqtt://<host>:<port>` or `ws://<host>:<port>/mqtt`. */
@@ -37,13 +37,19 @@ export async function openStream({
     await once(socket, 'connect')
     return { stream: socket, socket }
   }
-  const webSocket = new WebSocket(url, [subprotocol])
-  const upgraded = once(webSocket, 'upgrade') as Promise<[IncomingMessage]>
-  const [[{ socket }]] = await Promise.all([upgraded, once(webSocket, 'open')])
+  const { webSocket, socket } = await openWebSocket(url, subprotocol)
   const stream = createWebSocketStream(webSocket)
   // When the server ends the connection, the stream ends only its readable half.
   webSocket.once('close', () => stream.destroy())
   return { stream, socket }
+}
+
+/** Opens a WebSocket. @returns it with the socket beneath, into which a test can write frames of its own */
+export async function openWebSocket(url: string, subprotocol = 'mqtt', options: ClientOptions = {}) {
+  const webSocket = new WebSocket(url, [subprotocol], options)
+  const upgraded = once(webSocket, 'upgrade') as Promise<[IncomingMessage]>
+  const [[{ socket }]] = await Promise.all([upgraded, once(webSocket, 'open')])
+  return { webSocket, socket }
 }
 
 function connectSlowly(address: TcpNetConnectOpts, bytesPerSecond: number): Socket {

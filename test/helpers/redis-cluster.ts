@@ -1,25 +1,19 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { freePort, type RedisServer, type RedisSetup, startRedis } from './redis-server.ts'
+import { eventually } from './waiting.ts'
 
-export interface RedisCluster {
-  /** Those of all masters, with commas between them. */
-  readonly url: string
-  /** The masters, in the order of their slots. */
-  readonly nodes: readonly RedisServer[]
-  /** Resolves when every node says that all slots are served: after a `restart` of one, too. */
-  serving(): Promise<void>
-  end(): Promise<void>
-}
+export type RedisCluster = Awaited<ReturnType<typeof startRedisCluster>>
 
 const slots = 16_384
 /** Milliseconds; far beyond what nodes on one machine need. */
 const deadline = 60_000
 
 /** Starts three masters without replicas, and waits until all slots are served. Whoever starts it ends it. */
-export async function startRedisCluster(setup: Pick<RedisSetup, 'config'> = {}): Promise<RedisCluster> {
+export async function startRedisCluster(setup: Pick<RedisSetup, 'config'> = {}) {
+  /** The masters, in the order of their slots. */
   const nodes: RedisServer[] = []
   const end = async () => void (await Promise.all(nodes.map(node => node.end())))
+  /** Resolves when every node says that all slots are served: after a `restart` of one, too. */
   const serving = () => untilServed(nodes)
   try {
     const buses: number[] = []
@@ -45,20 +39,20 @@ export async function startRedisCluster(setup: Pick<RedisSetup, 'config'> = {}):
     await end()
     throw error
   }
-  return { url: nodes.map(({ url }) => url).join(','), nodes, serving, end }
+  // The urls of all masters, with commas between them.
+  return { url: nodes.map(({ url }) => url).join(','), nodes: nodes as readonly RedisServer[], serving, end }
 }
 
 /** There is no event for it. */
 async function untilServed(nodes: readonly RedisServer[]): Promise<void> {
-  const until = Date.now() + deadline
   for (const node of nodes) {
     await asking(node, async redis => {
-      for (;;) {
-        const info = String(await redis.call('CLUSTER', 'INFO'))
-        if (info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${nodes.length}`)) return
-        if (Date.now() > until) throw new Error(`the cluster does not serve:\n${info}`)
-        await delay(50)
+      let info = ''
+      const isServed = async () => {
+        info = String(await redis.call('CLUSTER', 'INFO'))
+        return info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${nodes.length}`)
       }
+      if (!(await eventually(isServed, deadline))) throw new Error(`the cluster does not serve:\n${info}`)
     })
   }
 }

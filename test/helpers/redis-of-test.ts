@@ -1,56 +1,32 @@
 import type { Redis } from 'ioredis'
-import { beforeAll, expect, onTestFinished } from 'vitest'
+import { expect } from 'vitest'
 import { openClient } from '../../src/store/redis/connection/connection.ts'
 import type { Client } from '../../src/store/redis/script.ts'
+import { ofTest, ofTests } from './of-test.ts'
 import { type RedisServer, type RedisSetup, startRedis } from './redis-server.ts'
 
-export interface TestRedis {
-  readonly url: string
-  readonly server: RedisServer
-  readonly client: Redis
-}
-
 /** For the tests of a file: a redis-server and a client of it, from before the first until behind the last. */
-export function redisOfTests(setup: RedisSetup = {}): TestRedis {
-  let redis: Omit<TestRedis, 'url'> | undefined
-  const started = () => {
-    if (!redis) throw new Error('no test is running')
-    return redis
-  }
-  beforeAll(async () => {
-    const server = await startRedis(setup)
-    const client = (await openClient(server.url)) as Redis
-    redis = { server, client }
-    return async () => {
+export function redisOfTests(setup: RedisSetup = {}) {
+  return ofTests(
+    async () => {
+      const server = await startRedis(setup)
+      return { url: server.url, server, client: (await openClient(server.url)) as Redis }
+    },
+    async ({ server, client }) => {
       client.disconnect()
       await server.end()
-    }
-  })
-  return {
-    get url() {
-      return started().server.url
     },
-    get server() {
-      return started().server
-    },
-    get client() {
-      return started().client
-    },
-  }
+  )
 }
 
 /** A redis-server that ends with the running test. */
-export async function redisOfTest(setup: RedisSetup = {}): Promise<RedisServer> {
-  const server = await startRedis(setup)
-  onTestFinished(() => server.end())
-  return server
+export function redisOfTest(setup: RedisSetup = {}): Promise<RedisServer> {
+  return ofTest(startRedis(setup), server => server.end())
 }
 
 /** A connection that ends with the running test. */
-export async function redisClientOfTest(url: string): Promise<Client> {
-  const client = await openClient(url)
-  onTestFinished(() => client.disconnect())
-  return client
+export function redisClientOfTest(url: string): Promise<Client> {
+  return ofTest(openClient(url), client => client.disconnect())
 }
 
 /** A redis-server with one replica, which is connected, and a client of it; they end with the running test. */

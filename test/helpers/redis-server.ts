@@ -1,10 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Child } from './child.ts'
 
 /** Below those that systems hand out, and above those that services are known by. */
 const reservedPorts = { first: 20_000, last: 32_000 }
@@ -46,30 +47,32 @@ export async function startRedis({ config = {}, port, directory }: RedisSetup = 
     if (directory === undefined) await rm(home, { recursive: true, force: true })
   }
   const chosen = port ?? (await freePort())
-  const launchAgain = () => launch({ ...directives(home, chosen), ...config })
-  let launched: Launched
+  const place = { bind: '127.0.0.1', port: String(chosen), dir: home }
+  const launchAgain = () =>
+    launch({ ...place, appendonly: 'yes', appendfsync: 'always', save: '', ...config })
+  let launched: Child
   try {
     launched = await launchAgain()
   } catch (error) {
     await removeHome()
     // Somebody else has taken the port since it was free.
-    if (port === undefined && isPortTaken(error))
+    if (port === undefined && `${error}`.includes('Address already in use'))
       return await startRedis({ config, ...(directory === undefined ? {} : { directory }) })
     throw error
   }
   const end = async (signal: NodeJS.Signals) => {
-    const { child, closed } = launched
-    child.kill(signal)
+    launched.process.kill(signal)
     // One that was stopped (SIGSTOP) takes no other signal but this and SIGKILL.
-    child.kill('SIGCONT')
-    await closed
+    launched.process.kill('SIGCONT')
+    // Its own children have its output open, too: one that rewrites a file outlives SIGKILL.
+    await launched.exited
   }
   return {
     url: `redis://127.0.0.1:${chosen}`,
     port: chosen,
     directory: home,
     get process() {
-      return launched.child
+      return launched.process
     },
     stop: () => end('SIGTERM'),
     kill: () => end('SIGKILL'),
@@ -84,8 +87,17 @@ export async function startRedis({ config = {}, port, directory }: RedisSetup = 
   }
 }
 
-function isPortTaken(error: unknown): boolean {
-  return error instanceof Error && error.message.includes('Address already in use')
+/** Whether nothing listens at a port of 127.0.0.1. */
+export async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1')
+  try {
+    await once(server, 'listening')
+  } catch {
+    return false
+  }
+  server.close()
+  await once(server, 'close')
+  return true
 }
 
 /**
@@ -95,62 +107,16 @@ function isPortTaken(error: unknown): boolean {
 export async function freePort(): Promise<number> {
   const { first, last } = reservedPorts
   const port = randomInt(first, last + 1)
-  const server = createServer().listen(port, '127.0.0.1')
-  const isFree = await once(server, 'listening').then(
-    () => true,
-    () => false,
-  )
-  if (!isFree) return await freePort()
-  server.close()
-  await once(server, 'close')
-  return port
+  return (await isFree(port)) ? port : await freePort()
 }
 
-function directives(directory: string, port: number): Record<string, string> {
-  return {
-    bind: '127.0.0.1',
-    port: String(port),
-    dir: directory,
-    appendonly: 'yes',
-    appendfsync: 'always',
-    save: '',
-  }
-}
-
-interface Launched {
-  readonly child: ChildProcess
-  /** Resolves when its own children, which have its output open, too, are gone: one that rewrites a file outlives SIGKILL. */
-  readonly closed: Promise<unknown>
-}
-
-async function launch(config: Readonly<Record<string, string>>): Promise<Launched> {
+async function launch(config: Readonly<Record<string, string>>): Promise<Child> {
   const args = Object.entries(config).flatMap(([name, value]) => [`--${name}`, value])
-  const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'pipe'] })
-  const killWithUs = () => void child.kill('SIGKILL')
+  const child = new Child('redis-server', args, { debianPackage: 'redis-server' })
+  const killWithUs = () => void child.process.kill('SIGKILL')
   process.once('exit', killWithUs)
-  child.once('exit', () => void process.off('exit', killWithUs))
-  const closed = once(child, 'close')
-  // One that was not found is told of below.
-  closed.catch(() => {})
-  await answering(child)
-  return { child, closed }
-}
-
-/** Its log says so, whatever password or certificate a connection would need. */
-function answering(child: ChildProcess): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let output = ''
-    const read = (part: Buffer) => {
-      if (output.includes('Ready to accept connections')) return
-      output += part.toString()
-      if (output.includes('Ready to accept connections')) resolve()
-    }
-    child.stdout?.on('data', read)
-    child.stderr?.on('data', read)
-    child.once('error', (error: NodeJS.ErrnoException) => {
-      const missing = 'redis-server is not installed: apt install redis-server'
-      reject(error.code === 'ENOENT' ? new Error(missing) : error)
-    })
-    child.once('exit', () => reject(new Error(`redis-server ended before it was ready:\n${output}`)))
-  })
+  child.process.once('exit', () => void process.off('exit', killWithUs))
+  // Its log says so, whatever password or certificate a connection would need.
+  await child.until('output', /Ready to accept connections/)
+  return child
 }

@@ -70,17 +70,13 @@ export async function startServer({
   dataDir,
   args = [],
   environment = {},
-  program,
-  command,
-  descriptors,
   subcommand = 'start',
+  ...setup
 }: ServerSetup): Promise<ServerProcess> {
   await built()
   const place = dataDir === undefined ? [] : ['--data-dir', dataDir]
   const child = launch({
-    ...(program === undefined ? {} : { program }),
-    ...(descriptors === undefined ? {} : { descriptors }),
-    command,
+    ...setup,
     args: [subcommand, ...place, '--http-port', '0', '--mqtt-port', '0', ...args],
     environment: { THINGWIRE_MIN_FREE_SPACE: '0', ...environment },
   })

@@ -2,47 +2,42 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 /** A way to a server on this machine that a test can cut. Whoever opens it closes it. */
-export interface TcpPath {
-  readonly port: number
-  /** Connections are reset, and new ones as soon as they are made: nothing listens there any more, as it were. */
-  refuse(): void
-  /** What is sent is taken and goes nowhere, in both directions, and nothing is closed: packets vanish. */
-  swallow(): void
-  /** New connections go through again; those that were swallowed up, or held, meanwhile stay dead. */
-  restore(): void
-  /**
-   * What is sent from now on is kept on the way, even if its sender gives up the connection; nothing comes back.
-   *
-   * @returns how to deliver it: resolves when the target has read it to the end
-   */
-  hold(): () => Promise<void>
-  /** Resolves when the target has closed a connection by itself. */
-  readonly closedByTarget: Promise<void>
-  close(): Promise<void>
+export type TcpPath = Awaited<ReturnType<typeof openPath>>
+
+/** Listens on a free port of 127.0.0.1. @param onNear takes each connection, and can open others with it */
+export async function listenBetween(onNear: (near: Socket, open: (port: number) => Socket) => void) {
+  const sockets = new Set<Socket>()
+  const keep = (socket: Socket) => {
+    sockets.add(socket)
+    return socket.on('error', () => {}).once('close', () => sockets.delete(socket))
+  }
+  const open = (port: number) => keep(connect(port, '127.0.0.1'))
+  const server = createServer(near => onNear(keep(near), open)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const close = async () => {
+    const closed = once(server, 'close')
+    server.close()
+    for (const socket of sockets) socket.destroy()
+    await closed
+  }
+  return { port: (server.address() as AddressInfo).port, sockets, close }
 }
 
 /** Opens a way to the port of 127.0.0.1, on a free one. @param target where new connections lead, if that can change */
-export async function openPath(target: number | (() => number)): Promise<TcpPath> {
+export async function openPath(target: number | (() => number)) {
   let state: 'open' | 'refused' | 'swallowed' = 'open'
-  const sockets = new Set<Socket>()
   /** The side of the target by the other one. */
   const through = new Map<Socket, Socket>()
   let onClosedByTarget = () => {}
+  /** Resolves when the target has closed a connection by itself. */
   const closedByTarget = new Promise<void>(resolve => {
     onClosedByTarget = resolve
   })
-  const keep = (socket: Socket) => {
-    sockets.add(socket)
-    socket.on('error', () => {})
-    socket.once('close', () => sockets.delete(socket))
-  }
-  const server = createServer(near => {
-    keep(near)
+  const { sockets, port, close } = await listenBetween((near, open) => {
     if (state === 'refused') near.resetAndDestroy()
     else if (state === 'swallowed') near.resume()
     else {
-      const far = connect(typeof target === 'number' ? target : target(), '127.0.0.1')
-      keep(far)
+      const far = open(typeof target === 'number' ? target : target())
       through.set(near, far)
       near.pipe(far)
       far.pipe(near)
@@ -54,21 +49,29 @@ export async function openPath(target: number | (() => number)): Promise<TcpPath
         near.destroy()
       })
     }
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  })
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
+    close,
+    /** Connections are reset, and new ones as soon as they are made: nothing listens there any more, as it were. */
     refuse: () => {
       state = 'refused'
       for (const socket of sockets) socket.resetAndDestroy()
     },
+    /** What is sent is taken and goes nowhere, in both directions, and nothing is closed: packets vanish. */
     swallow: () => {
       state = 'swallowed'
       for (const socket of sockets) socket.unpipe().resume()
     },
+    /** New connections go through again; those that were swallowed up, or held, meanwhile stay dead. */
     restore: () => {
       state = 'open'
     },
+    /**
+     * What is sent from now on is kept on the way, even if its sender gives up the connection; nothing comes back.
+     *
+     * @returns how to deliver it: resolves when the target has read it to the end
+     */
     hold: () => {
       state = 'swallowed'
       const held = [...through].map(([near, far]) => {
@@ -89,11 +92,5 @@ export async function openPath(target: number | (() => number)): Promise<TcpPath
       return async () => void (await Promise.all(held.map(deliver)))
     },
     closedByTarget,
-    close: async () => {
-      const closed = once(server, 'close')
-      server.close()
-      for (const socket of sockets) socket.destroy()
-      await closed
-    },
   }
 }

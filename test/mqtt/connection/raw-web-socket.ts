@@ -1,12 +1,7 @@
-import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import { openWebSocket } from '../../helpers/mqtt-stream.ts'
 
 /** What a frame is. */
 export const opcodes = { continuation: 0, binary: 2, ping: 9 } as const
-
-/** First byte of a PONG. */
-const pong = 0x8a
 
 /** The header of a frame that a client sends, with a mask that changes nothing. */
 export function frameHeader(opcode: number, length: number, isLast = true): Buffer {
@@ -20,57 +15,22 @@ export function frameHeader(opcode: number, length: number, isLast = true): Buff
 }
 
 /** A WebSocket of which the test makes every frame. */
-export interface RawWebSocket {
-  readonly socket: Socket
-  readonly closed: Promise<void>
-  /** Resolves when the server has dealt with all that was sent before, or has closed. @returns whether it is open */
-  isStillOpen(): Promise<boolean>
-}
+export type RawWebSocket = Awaited<ReturnType<typeof openRawWebSocket>>
 
 /** @param url `ws://<host>:<port>/mqtt` */
-export async function openRawWebSocket(url: string): Promise<RawWebSocket> {
-  const { hostname, port, pathname } = new URL(url)
-  const socket = connect({ host: hostname, port: Number(port), noDelay: true })
-  socket.on('error', () => {})
+export async function openRawWebSocket(url: string) {
+  // A PONG of its own could come into the middle of a frame.
+  const { webSocket, socket } = await openWebSocket(url, 'mqtt', { autoPong: false })
+  webSocket.on('error', () => {})
   const closed = new Promise<void>(resolve => socket.once('close', () => resolve()))
-  socket.write(
-    [
-      `GET ${pathname} HTTP/1.1`,
-      `Host: ${hostname}`,
-      'Connection: Upgrade',
-      'Upgrade: websocket',
-      'Sec-WebSocket-Version: 13',
-      `Sec-WebSocket-Key: ${randomBytes(16).toString('base64')}`,
-      'Sec-WebSocket-Protocol: mqtt',
-      '',
-      '',
-    ].join('\r\n'),
-  )
-  const [answer] = (await once(socket, 'data')) as [Buffer]
-  if (!/^HTTP\/1.1 101 /.test(answer.toString('latin1'))) throw new Error(`no WebSocket: ${answer}`)
-  socket.on('end', () => socket.destroy())
   return {
     socket,
     closed,
+    /** Resolves when the server has dealt with all that was sent before, or has closed. @returns whether it is open */
     isStillOpen: async () => {
-      const answered = untilPong(socket)
-      socket.write(frameHeader(opcodes.ping, 0))
+      const answered = new Promise<boolean>(resolve => webSocket.once('pong', () => resolve(true)))
+      webSocket.ping()
       return await Promise.race([answered, closed.then(() => false)])
     },
-  }
-}
-
-/** @returns whether a PONG came, perhaps behind PINGs of the server, before the end */
-async function untilPong(socket: Socket): Promise<boolean> {
-  for (;;) {
-    const bytes = await once(socket, 'data').then(
-      ([data]) => data as Buffer,
-      () => undefined,
-    )
-    if (!bytes) return false
-    // Frames without a payload, or with a short one.
-    for (let place = 0; place < bytes.length; place += 2 + ((bytes[place + 1] ?? 0) & 0x7f)) {
-      if (bytes[place] === pong) return true
-    }
   }
 }

@@ -4,7 +4,7 @@ import { Aedes, type AedesOptions } from 'aedes'
 import { onTestFinished } from 'vitest'
 import { createToken } from '../../../src/core/token.ts'
 import { createMemoryStore } from '../../../src/store/memory/index.ts'
-import { openThings, type ThingsParts } from '../../../src/things.ts'
+import { openThings } from '../../../src/things.ts'
 import type { ConnectOptions, MqttAddress, MqttClient } from '../../helpers/mqtt-client.ts'
 import { mqttOfTest } from '../../helpers/of-test.ts'
 
@@ -17,18 +17,7 @@ export interface HookCall {
   readonly given: readonly unknown[]
 }
 
-export interface OwnHost {
-  readonly broker: Aedes
-  readonly things: ThingsParts
-  readonly thingId: string
-  readonly thingToken: string
-  /** Every call of a hook since the start, in order. */
-  readonly calls: HookCall[]
-  /** Serves `broker.handle` as it is now. To be called after attaching. @returns `mqtt://<host>:<port>` */
-  serve(): Promise<string>
-  /** Resolves when the next connection has been given to the broker. */
-  nextConnection(): Promise<unknown>
-}
+export type OwnHost = Awaited<ReturnType<typeof openOwnHost>>
 
 const hookNames = [
   'preConnect',
@@ -54,8 +43,9 @@ const rules: AedesOptions = {
 }
 
 /** A broker with topics and rules of its own, a Thingwire beside it with one thing; not yet attached. */
-export async function openOwnHost(): Promise<OwnHost> {
+export async function openOwnHost() {
   const broker = await Aedes.createBroker(rules)
+  /** Every call of a hook since the start, in order. */
   const calls = recordHooks(broker)
   const things = await openThings({ store: createMemoryStore(), adminKey: createToken() })
   const servers: ReturnType<typeof createServer>[] = []
@@ -64,6 +54,7 @@ export async function openOwnHost(): Promise<OwnHost> {
     await new Promise<void>(resolve => broker.close(resolve))
     await things.close()
   })
+  /** Serves `broker.handle` as it is now. To be called after attaching. @returns `mqtt://<host>:<port>` */
   const serve = async () => {
     const server = createServer(broker.handle)
     servers.push(server)
@@ -71,6 +62,7 @@ export async function openOwnHost(): Promise<OwnHost> {
     await once(server, 'listening')
     return `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`
   }
+  /** Resolves when the next connection has been given to the broker. */
   const nextConnection = () => Promise.race(servers.map(server => once(server, 'connection')))
   return { broker, things, ...(await things.registry.create({})), calls, serve, nextConnection }
 }

@@ -1,4 +1,4 @@
-import { beforeAll, describe, inject, test } from 'vitest'
+import { describe, inject, test } from 'vitest'
 import { createToken } from '../../../src/core/token.ts'
 import type { TopicGrant } from '../../../src/core/topics/topic-grant.ts'
 import { startNode } from '../../helpers/cluster.ts'
@@ -10,11 +10,10 @@ import {
   type Message,
   type MqttClient,
 } from '../../helpers/mqtt-client.ts'
-import { mqttOfTest } from '../../helpers/of-test.ts'
+import { mqttOfTest, ofTests, serverOfTests } from '../../helpers/of-test.ts'
 import { startRedisCluster } from '../../helpers/redis-cluster.ts'
 import { startRedis } from '../../helpers/redis-server.ts'
 import type { ServerProcess } from '../../helpers/server-process.ts'
-import { DoorService } from '../door-service.ts'
 
 /** On which of two nodes a client connects; where there is one, both are it. */
 export type Node = 'here' | 'there'
@@ -77,59 +76,38 @@ export async function comer(house: House, clientId: string) {
   return (clean = false) => ({ username: 'x', password, clientId, clean })
 }
 
-/** Each duty as a test: in the project of Redis at two processes, which publisher and subscriber are apart at; else in this process. */
+const setup = { environment: { THINGWIRE_TOPICS: 'house/#', THINGWIRE_DRAIN_TIMEOUT: '60000' } }
+
+/** Each duty as a test: in the project of Redis at two processes, which publisher and subscriber are apart at; else at one. */
 export function tryDuties(duties: readonly Duty[]): void {
   const table = duties.map(({ name, run }, place) => ({ name, run, base: `house/${place}` }))
   if (inject('store') === 'embedded') {
+    const server = serverOfTests(setup)
     test.each(table)(
       'on the embedded store $name',
-      async ({ run, base }) => await run(await ownHouse(), base),
+      async ({ run, base }) => await run(houseOf({ here: server(), there: server() }), base),
     )
     return
   }
   const stores = { Redis: startRedis, 'a Redis Cluster': startRedisCluster }
   describe.each(Object.entries(stores))('on %s with two processes', (_name, startStore) => {
-    let house: House
-    beforeAll(async () => {
-      const ends: (() => Promise<unknown>)[] = []
-      const end = async () => {
-        for (const each of ends.toReversed()) await each()
-      }
-      try {
+    const nodes = ofTests(
+      async () => {
         const store = await startStore()
-        ends.push(() => store.end())
-        house = await houseOnTwoNodes(store.url, ends)
-      } catch (error) {
-        await end()
-        throw error
-      }
-      return end
-    })
-    test.each(table)('$name', async ({ run, base }) => await run(house, base))
+        const adminKey = createToken()
+        const start = () => startNode(store.url, adminKey, setup)
+        return { store, here: await start(), there: await start() }
+      },
+      async ({ store, here, there }) => {
+        await Promise.all([here.kill(), there.kill()])
+        await store.end()
+      },
+    )
+    test.each(table)('$name', async ({ run, base }) => await run(houseOf(nodes), base))
   })
 }
 
-async function ownHouse(): Promise<House> {
-  const service = await DoorService.start({ topics: ['house/#'], drainTimeout: 60_000 })
-  const passwordFor: House['passwordFor'] = async topics =>
-    (await service.things.sessions.create([], { access: 'read', topics })).sessionToken
-  return {
-    maxPacketSize,
-    passwordFor,
-    connect: async (_node, options) =>
-      await service.connect({ username: 'x', password: await passwordFor(everything), ...options }),
-  }
-}
-
-async function houseOnTwoNodes(storeUrl: string, ends: (() => Promise<unknown>)[]): Promise<House> {
-  const adminKey = createToken()
-  const environment = { THINGWIRE_TOPICS: 'house/#', THINGWIRE_DRAIN_TIMEOUT: '60000' }
-  const start = async (): Promise<ServerProcess> => {
-    const node = await startNode(storeUrl, adminKey, { environment })
-    ends.push(() => node.kill())
-    return node
-  }
-  const nodes = { here: await start(), there: await start() }
+function houseOf(nodes: Readonly<Record<Node, ServerProcess>>): House {
   const passwordFor: House['passwordFor'] = async topics => {
     const body = { things: [], access: 'read', topics }
     return (await ask<Session>(nodes.here, 'POST', '/v2/admin/sessions', body)).sessionToken

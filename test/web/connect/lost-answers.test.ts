@@ -106,7 +106,7 @@ async function outcomeOf({ snippet, accident, fates }: (typeof rows)[number]) {
   const protocol = isHttp(snippet) ? 'http' : 'mqtt'
   const path = await openLossyPath(protocol, Number(new URL(isHttp(snippet) ? url : mqttUrl).port), fates)
   onTestFinished(() => path.close())
-  const { code, output } = await (await start(snippet, endpointAt(thing, path.port, path.port))).ended
+  const { code, output } = await (await start(snippet, endpointAt(thing, path.port, path.port))).exited
   const values = code === 0 ? await storedValues(server(), thing, 'temperature') : output
   return { name: snippet.name, accident, met: path.met.toSorted(), code, values }
 }
@@ -130,7 +130,7 @@ it('every reading arrives at a server that starts after the program', async () =
   const later = await serverOfTest({ dataDir, args })
   const outcomes = await Promise.all(
     running.map(async ({ snippet, thing, program }) => {
-      const { code, output } = await program.ended
+      const { code, output } = await program.exited
       const values = code === 0 ? await storedValues(later, thing, 'temperature') : output
       return { name: snippet.name, code, values }
     }),

@@ -65,7 +65,7 @@ describe('snippets', () => {
     const thing = await createThing(server())
     const endpoint = endpointOf(thing)
     const program = await startProgram(curl, endpoint, curl.text(endpoint).replace('temperature', 'no key'))
-    expect(await program.ended).toMatchObject({ code: 1, output: expect.stringMatching(/ HTTP 400\n$/) })
+    expect(await program.exited).toMatchObject({ code: 1, output: expect.stringMatching(/ HTTP 400\n$/) })
     expect(await refusals(thing)).toHaveLength(1)
   })
 
@@ -131,7 +131,7 @@ function endpointOf({ thingToken }: Thing): Endpoint {
 }
 
 async function run(snippet: Snippet, endpoint: Endpoint): Promise<Exit> {
-  return await (await startProgram(snippet, endpoint)).ended
+  return await (await startProgram(snippet, endpoint)).exited
 }
 
 async function refusals({ thingToken }: Thing): Promise<readonly unknown[]> {

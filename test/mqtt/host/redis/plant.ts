@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import { type RunningExample, runExample } from '../../../examples/run-example.ts'
 import type { ServerAddress, Thing } from '../../../helpers/http-client.ts'
 import type { ConnectOptions, MqttClient } from '../../../helpers/mqtt-client.ts'
-import { mqttOfTest } from '../../../helpers/of-test.ts'
-import { type RedisServer, startRedis } from '../../../helpers/redis-server.ts'
+import { mqttOfTest, ofTest, ofTests } from '../../../helpers/of-test.ts'
+import { startRedis } from '../../../helpers/redis-server.ts'
 
 /** examples/redis-host, a plant with users and topics of its own, as processes on one Redis. */
 
@@ -36,53 +35,40 @@ export async function startPlant(redisUrl: string, setup: PlantSetup = {}): Prom
 }
 
 /** As `startPlant`, and killed with the running test. */
-export async function plantOfTest(...setup: Parameters<typeof startPlant>): Promise<PlantNode> {
-  const node = await startPlant(...setup)
-  onTestFinished(async () => void (await node.kill()))
-  return node
-}
-
-export interface TwoNodes {
-  readonly redis: RedisServer
-  /** @param place 0 or 1 */
-  node(place: number): PlantNode
-  /** Ends both at once, and starts them again. */
-  restart(how: 'stop' | 'kill'): Promise<void>
+export function plantOfTest(...setup: Parameters<typeof startPlant>): Promise<PlantNode> {
+  return ofTest(startPlant(...setup), node => node.kill())
 }
 
 /** For the tests of a file: a Redis and two nodes on it, from before the first until behind the last. */
-export function twoNodesOfTests(): TwoNodes {
-  let redis: RedisServer | undefined
+export function twoNodesOfTests() {
   let nodes: readonly PlantNode[] = []
-  const startedRedis = () => {
-    if (!redis) throw new Error('no test is running')
-    return redis
-  }
-  const start = async () => {
-    nodes = await Promise.all([startPlant(startedRedis().url), startPlant(startedRedis().url)])
-  }
-  beforeAll(async () => {
-    redis = await startRedis()
-    await start()
-  })
-  afterAll(async () => {
-    await Promise.all(nodes.map(node => node.kill()))
-    await redis?.end()
-  })
-  return {
-    get redis() {
-      return startedRedis()
-    },
-    node: place => {
-      const node = nodes[place]
-      if (!node) throw new Error(`there is no node at ${place}`)
-      return node
-    },
-    restart: async how => {
-      await Promise.all(nodes.map(node => node[how]()))
+  return ofTests(
+    async () => {
+      const redis = await startRedis()
+      const start = async () => {
+        nodes = await Promise.all([startPlant(redis.url), startPlant(redis.url)])
+      }
       await start()
+      return {
+        redis,
+        /** @param place 0 or 1 */
+        node: (place: number) => {
+          const node = nodes[place]
+          if (!node) throw new Error(`there is no node at ${place}`)
+          return node
+        },
+        /** Ends both at once, and starts them again. */
+        restart: async (how: 'stop' | 'kill') => {
+          await Promise.all(nodes.map(node => node[how]()))
+          await start()
+        },
+      }
     },
-  }
+    async ({ redis }) => {
+      await Promise.all(nodes.map(node => node.kill()))
+      await redis.end()
+    },
+  )
 }
 
 type User = 'controller' | 'panel'
