@@ -8,76 +8,39 @@ interface SessionBody {
   readonly topics?: readonly TopicGrant[]
 }
 
-/** What the operator does over HTTP (contract §6); every request must succeed. */
-export class Operator {
-  readonly #server: ServerAddress
-
-  constructor(server: ServerAddress) {
-    this.#server = server
-  }
-
-  get adminKey(): string {
-    return this.#server.adminKey
-  }
-
-  createThing(): Promise<Thing> {
-    return createThing(this.#server)
-  }
-
-  async setTopics({ thingId }: Thing, topics: readonly TopicGrant[]): Promise<void> {
-    await ask(this.#server, 'PATCH', `/v2/admin/things/${thingId}`, { topics })
-  }
-
-  async removeThing({ thingId }: Thing): Promise<void> {
-    await ask(this.#server, 'DELETE', `/v2/admin/things/${thingId}`)
-  }
-
-  async addToken({ thingId }: Thing): Promise<{ thingToken: string; tokenId: string }> {
-    return await ask(this.#server, 'POST', `/v2/admin/things/${thingId}/tokens`, {})
-  }
-
-  async firstTokenId({ thingId }: Thing): Promise<string> {
-    const path = `/v2/admin/things/${thingId}/tokens`
-    const { tokens } = await ask<{ tokens: readonly { tokenId: string }[] }>(this.#server, 'GET', path)
-    return tokens[0]?.tokenId ?? ''
-  }
-
-  async removeToken({ thingId }: Thing, tokenId: string): Promise<void> {
-    await ask(this.#server, 'DELETE', `/v2/admin/things/${thingId}/tokens/${tokenId}`)
-  }
-
-  async createSession(body: SessionBody & { things: '*' | readonly string[] }): Promise<Session> {
-    return await ask<Session>(this.#server, 'POST', '/v2/admin/sessions', body)
-  }
-
-  async removeSession(sessionId: string): Promise<void> {
-    await ask(this.#server, 'DELETE', `/v2/admin/sessions/${sessionId}`)
-  }
-
-  /** As the thing itself. */
-  async mint({ thingToken }: Thing, body: SessionBody): Promise<Session> {
-    return await ask<Session>(this.#server, 'POST', `/v2/things/${thingToken}/sessions`, body)
-  }
-
-  async createActivationCodes(count: number): Promise<readonly string[]> {
-    const path = '/v2/admin/activation-codes'
-    const answer = await ask<{ activationCodes: readonly string[] }>(this.#server, 'POST', path, { count })
-    return answer.activationCodes
-  }
-
-  async removeActivationCode(code: string): Promise<void> {
-    await ask(this.#server, 'DELETE', `/v2/admin/activation-codes/${code}`)
-  }
-
-  async activate(activationCode: string): Promise<Thing> {
-    return await ask<Thing>(this.#server, 'POST', '/v2/things', { activationCode })
-  }
-
-  /** Has a thing use its token. */
-  async use({ thingToken }: Thing): Promise<void> {
-    await ask(this.#server, 'POST', `/v2/things/${thingToken}`, { values: [{ key: 'used', value: true }] })
+/** What the operator, and a thing itself, do over HTTP (contract §6); every request must succeed. */
+export function operatorOf(server: ServerAddress) {
+  const admin = <Answer = void>(method: string, path: string, body?: object) =>
+    ask<Answer>(server, method, `/v2/admin/${path}`, body)
+  const tokensOf = ({ thingId }: Thing) => `things/${thingId}/tokens`
+  return {
+    adminKey: server.adminKey,
+    createThing: () => createThing(server),
+    setTopics: ({ thingId }: Thing, topics: readonly TopicGrant[]) =>
+      admin('PATCH', `things/${thingId}`, { topics }),
+    removeThing: ({ thingId }: Thing) => admin('DELETE', `things/${thingId}`),
+    addToken: (thing: Thing) => admin<{ thingToken: string; tokenId: string }>('POST', tokensOf(thing), {}),
+    firstTokenId: async (thing: Thing) => {
+      const { tokens } = await admin<{ tokens: readonly { tokenId: string }[] }>('GET', tokensOf(thing))
+      return tokens[0]?.tokenId ?? ''
+    },
+    removeToken: (thing: Thing, tokenId: string) => admin('DELETE', `${tokensOf(thing)}/${tokenId}`),
+    createSession: (body: SessionBody & { things: '*' | readonly string[] }) =>
+      admin<Session>('POST', 'sessions', body),
+    removeSession: (sessionId: string) => admin('DELETE', `sessions/${sessionId}`),
+    mint: ({ thingToken }: Thing, body: SessionBody) =>
+      ask<Session>(server, 'POST', `/v2/things/${thingToken}/sessions`, body),
+    createActivationCodes: async (count: number) =>
+      (await admin<{ activationCodes: readonly string[] }>('POST', 'activation-codes', { count }))
+        .activationCodes,
+    removeActivationCode: (code: string) => admin('DELETE', `activation-codes/${code}`),
+    activate: (activationCode: string) => ask<Thing>(server, 'POST', '/v2/things', { activationCode }),
+    use: ({ thingToken }: Thing) =>
+      ask(server, 'POST', `/v2/things/${thingToken}`, { values: [{ key: 'used', value: true }] }),
   }
 }
+
+export type Operator = ReturnType<typeof operatorOf>
 
 /** In every value and every refused body of the victim; who should not see the victim must not see this. */
 export const victimsMark = 'of the victim'

@@ -1,14 +1,9 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
+import { text as textOf } from 'node:stream/consumers'
 import { expect } from 'vitest'
 import { type Thing, write } from '../helpers/http-client.ts'
-import {
-  type ConnectOptions,
-  connectMqtt,
-  isMessageOn,
-  isOf,
-  type MqttClient,
-} from '../helpers/mqtt-client.ts'
+import { type ConnectOptions, connectMqtt, isOf, type MqttClient } from '../helpers/mqtt-client.ts'
 import { type Cast, credentialOf, readAndWrite, spell, victimsMark, type Who } from './cast.ts'
 import type { RunningServer, Way, World } from './world.ts'
 
@@ -61,10 +56,7 @@ export async function ask(
   const takesBody = method === 'POST' || method === 'PATCH'
   sent.end(takesBody ? spell(cast, text ?? JSON.stringify(body)) : undefined)
   const [response] = (await once(sent, 'response')) as [IncomingMessage]
-  response.setEncoding('utf8')
-  let answer = ''
-  for await (const part of response) answer += part
-  return { status: response.statusCode ?? 0, headers: response.headers, text: answer }
+  return { status: response.statusCode ?? 0, headers: response.headers, text: await textOf(response) }
 }
 
 export function addressOf({ server }: Pick<World, 'server'>, way: Way): string {
@@ -151,13 +143,6 @@ export function expectNothingSeen({ victim }: Cast, { received }: MqttClient): v
     })
     .map(({ payload }) => payload.toString())
   expect(seen).toEqual([])
-}
-
-/** Subscribes to an activation topic and waits for the answer. */
-export async function activate(client: MqttClient, topic: string): Promise<Thing> {
-  expect(await client.subscribe(topic)).not.toBe(128)
-  const { payload } = await client.next(isMessageOn(topic))
-  return JSON.parse(payload.toString()) as Thing
 }
 
 /** A thing that may use everything below a topic of its own. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Thing } from '../helpers/http-client.ts'
 import { serverOfTest } from '../helpers/of-test.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
-import { Operator, readAndWrite } from './cast.ts'
+import { operatorOf, readAndWrite } from './cast.ts'
 import {
   expectRefused,
   forgery,
@@ -223,7 +223,7 @@ describe.each(['stop', 'kill'] as const)('a server that is started again after %
 async function start(dataDir: string): Promise<RunningServer> {
   const settings = { ...environment, THINGWIRE_WILL_GRACE: String(willGrace) }
   const server = await serverOfTest({ dataDir, environment: settings })
-  return { server, operator: new Operator(server) }
+  return { server, operator: operatorOf(server) }
 }
 
 /** The session is back, and gets what it missed and what is live of `mine`. */

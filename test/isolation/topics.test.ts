@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
-import type { MqttClient } from '../helpers/mqtt-client.ts'
+import type { Thing } from '../helpers/http-client.ts'
+import { isMessageOn, type MqttClient } from '../helpers/mqtt-client.ts'
 import { readAndWrite } from './cast.ts'
 import {
-  activate,
   ask,
   login,
   messagesOf,
@@ -205,4 +205,11 @@ async function partReader(world: World): Promise<{ base: string; credential: str
   const topics = [{ filter: `${base}/+/shown`, access: 'read' }] as const
   const { sessionToken } = await world.operator.createSession({ things: [], access: 'read', topics })
   return { base, credential: sessionToken }
+}
+
+/** Subscribes to an activation topic and waits for the answer. */
+async function activate(client: MqttClient, topic: string): Promise<Thing> {
+  expect(await client.subscribe(topic)).not.toBe(128)
+  const { payload } = await client.next(isMessageOn(topic))
+  return JSON.parse(payload.toString()) as Thing
 }

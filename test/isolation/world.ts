@@ -1,15 +1,9 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { readAll, type Thing } from '../helpers/http-client.ts'
-import {
-  type ConnectOptions,
-  connectMqtt,
-  isMessageOn,
-  isOf,
-  type MqttClient,
-} from '../helpers/mqtt-client.ts'
-import { serverOfTests } from '../helpers/of-test.ts'
+import { expect, it } from 'vitest'
+import { ask, readAll, type Thing } from '../helpers/http-client.ts'
+import { type ConnectOptions, connectMqtt, isMessageOn, isOf } from '../helpers/mqtt-client.ts'
+import { ofTests, serverOfTests } from '../helpers/of-test.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
-import { type Cast, castOf, Operator, victimsMark } from './cast.ts'
+import { type Cast, castOf, type Operator, operatorOf, victimsMark } from './cast.ts'
 
 /** The ways to the MQTT door. */
 export const ways = ['TCP', 'WebSocket'] as const
@@ -50,18 +44,16 @@ export interface IsolationTests {
  */
 export function isolationTests(): IsolationTests {
   const server = serverOfTests({ environment })
-  let opened: World | undefined
-  beforeAll(async () => {
-    opened = await openWorld(server())
-  })
-  afterAll(async () => {
-    await opened?.neighbour.expectUntouched()
-    for (const thing of opened?.unforged ?? []) await expectUnforged({ server: server() }, thing)
-  })
+  const opened = ofTests(
+    () => openWorld(server()),
+    async ({ neighbour, unforged }) => {
+      await neighbour.expectUntouched()
+      for (const thing of unforged) await expectUnforged({ server: server() }, thing)
+    },
+  )
   const all = new Set<string>()
   const test = (name: string, run: (world: World) => Promise<void>) =>
     it(name, async () => {
-      if (!opened) throw new Error('no test is running')
       await run(opened)
       await opened.neighbour.probe()
     })
@@ -85,9 +77,9 @@ export function isolationTests(): IsolationTests {
 }
 
 async function openWorld(server: ServerProcess): Promise<World> {
-  const operator = new Operator(server)
+  const operator = operatorOf(server)
   const cast = await castOf(operator)
-  const neighbour = await Neighbour.open(server, cast)
+  const neighbour = await openNeighbour(server, cast)
   const { words } = cast
   const secrets = [
     ...[cast.victim.thingToken, server.adminKey],
@@ -97,13 +89,13 @@ async function openWorld(server: ServerProcess): Promise<World> {
 }
 
 /** @throws Error if a forgery was written to the thing */
-export async function expectUnforged(
-  { server }: Pick<World, 'server'>,
-  { thingToken }: Thing,
-): Promise<void> {
-  const response = await fetch(`${server.url}/v2/things/${thingToken}/resources`)
-  expect(response.status).toBe(200)
-  expect(((await response.json()) as { resources: string[] }).resources).not.toContain('forged')
+export async function expectUnforged({ server }: Pick<World, 'server'>, thing: Thing): Promise<void> {
+  expect(await resourcesOf(server, thing)).not.toContain('forged')
+}
+
+async function resourcesOf(server: ServerProcess, { thingToken }: Thing): Promise<string[]> {
+  const path = `/v2/things/${thingToken}/resources`
+  return (await ask<{ resources: string[] }>(server, 'GET', path)).resources
 }
 
 interface ListedRefusal {
@@ -120,142 +112,95 @@ function isOwn({ excerpt, message }: ListedRefusal): boolean {
 /** Beside those of things: nobody else may read or write it. */
 const victimsTopic = 'house/victim/state'
 
+type Neighbour = Awaited<ReturnType<typeof openNeighbour>>
+
 /**
  * The victim's own publisher and subscriber, and others who may see the victim. All keep one connection all the while;
- * it is known what was written and what must have been received.
+ * it is known what was written and what must have been received. Begins with the victim's position and settings, and one
+ * write that is refused.
  */
-class Neighbour {
-  readonly #server: ServerProcess
-  readonly #victim: Thing
-  readonly #publisher: MqttClient
-  readonly #subscriber: MqttClient
-  readonly #others: readonly MqttClient[]
-  readonly #written: string[] = []
-  #refused = 0
-
-  private constructor(
-    server: ServerProcess,
-    { victim }: Cast,
-    [publisher, subscriber, ...others]: readonly [MqttClient, MqttClient, ...MqttClient[]],
-  ) {
-    this.#server = server
-    this.#victim = victim
-    this.#publisher = publisher
-    this.#subscriber = subscriber
-    this.#others = others
-  }
-
-  /** Writes the victim's position and settings too, and one write that is refused. */
-  static async open(server: ServerProcess, cast: Cast): Promise<Neighbour> {
-    const thing = { username: 'victim', password: cast.victim.thingToken }
-    const session = { username: 'reader', password: cast.words['read session of victim'], clean: false }
-    const admin = { username: 'operator', password: server.adminKey }
-    const connect = (options: ConnectOptions) => connectMqtt({ url: server.mqttUrl, ...options })
-    const neighbour = new Neighbour(server, cast, [
-      await connect({ ...thing, clientId: 'station' }),
-      await connect({ ...thing, clientId: 'display', clean: false }),
-      await connect({ ...session, clientId: 'dashboard' }),
-      await connect({ ...admin, clientId: 'console' }),
-      await connect({ clientId: 'sensor' }),
-    ])
-    await neighbour.#begin()
-    return neighbour
-  }
+async function openNeighbour(server: ServerProcess, { victim, words }: Cast) {
+  const thing = { username: 'victim', password: victim.thingToken }
+  const session = { username: 'reader', password: words['read session of victim'], clean: false }
+  const admin = { username: 'operator', password: server.adminKey }
+  const connect = (options: ConnectOptions) => connectMqtt({ url: server.mqttUrl, ...options })
+  const publisher = await connect({ ...thing, clientId: 'station' })
+  const subscriber = await connect({ ...thing, clientId: 'display', clean: false })
+  const anonymous = await connect({ clientId: 'sensor' })
+  const others = [
+    await connect({ ...session, clientId: 'dashboard' }),
+    await connect({ ...admin, clientId: 'console' }),
+    anonymous,
+  ]
+  const written: string[] = []
+  let refusedCount = 0
+  const topic = (rest: string) => `things/${victim.thingToken}/${rest}`
+  const errors = () =>
+    ask<readonly ListedRefusal[]>(server, 'GET', `/v2/things/${victim.thingToken}/errors?limit=100`)
+  const textOf = ({ payload }: { readonly payload: Buffer | string }) => String(payload)
 
   /** One write goes from the publisher to the subscriber as ever, and everybody is still connected. */
-  async probe(): Promise<void> {
-    const value = `${this.#written.length} ${victimsMark}`
-    this.#written.push(value)
-    await this.#publisher.publish(this.#topic('write'), { values: [{ key: 'temperature', value }] })
-    const isIt = isMessageOn(this.#topic('values/temperature'))
-    await this.#subscriber.next(packet => isIt(packet) && packet.payload.includes(value))
-    await this.#publisher.publish(victimsTopic, value, { retain: true })
-    await this.#subscriber.next(
-      packet => isMessageOn(victimsTopic)(packet) && String(packet.payload) === value,
-    )
-    await Promise.all(this.#others.map(client => client.ping()))
+  const probe = async () => {
+    const value = `${written.length} ${victimsMark}`
+    written.push(value)
+    await publisher.publish(topic('write'), { values: [{ key: 'temperature', value }] })
+    const isIt = isMessageOn(topic('values/temperature'))
+    await subscriber.next(packet => isIt(packet) && packet.payload.includes(value))
+    await publisher.publish(victimsTopic, value, { retain: true })
+    await subscriber.next(packet => isMessageOn(victimsTopic)(packet) && textOf(packet) === value)
+    await Promise.all(others.map(client => client.ping()))
   }
 
   /** One write that is refused is reported to the victim; whoever else listens for errors would get it. */
-  async probeErrors(): Promise<void> {
-    this.#refused += 1
-    await this.#publisher.publish(this.#topic('write'), `${this.#refused} ${victimsMark}`)
+  const probeErrors = async () => {
+    refusedCount += 1
+    await publisher.publish(topic('write'), `${refusedCount} ${victimsMark}`)
     // The message itself is one of ten a second at most; the list has all.
-    const [newest] = await this.#errors()
-    expect(newest).toMatchObject({ reason: 'invalid_json', excerpt: `${this.#refused} ${victimsMark}` })
+    const [newest] = await errors()
+    expect(newest).toMatchObject({ reason: 'invalid_json', excerpt: `${refusedCount} ${victimsMark}` })
   }
 
   /** Exactly what the victim wrote was stored, and was received on the one connection, each once, in order. */
-  async expectUntouched(): Promise<void> {
-    const { url } = this.#server
-    const stored = await readAll(this.#server, this.#victim, 'temperature')
-    expect(stored.map(record => record.value).reverse()).toEqual(this.#written)
-    const resources = await fetch(`${url}/v2/things/${this.#victim.thingToken}/resources`)
-    expect(((await resources.json()) as { resources: string[] }).resources.sort()).toEqual([
-      '$geo',
-      '$settings',
-      'temperature',
-    ])
+  const expectUntouched = async () => {
+    const stored = await readAll(server, victim, 'temperature')
+    expect(stored.map(record => record.value).reverse()).toEqual(written)
+    expect((await resourcesOf(server, victim)).sort()).toEqual(['$geo', '$settings', 'temperature'])
     for (const key of ['$geo', '$settings']) {
-      expect(await readAll(this.#server, this.#victim, key), key).toHaveLength(1)
+      expect(await readAll(server, victim, key), key).toHaveLength(1)
     }
-    expect((await this.#errors()).filter(refused => !isOwn(refused))).toEqual([])
-    for (const client of this.#others) {
+    expect((await errors()).filter(refused => !isOwn(refused))).toEqual([])
+    for (const client of others) {
       await client.ping()
-      const writes = client.received
-        .filter(isOf('publish'))
-        .map(({ payload }) => JSON.parse(payload.toString()))
+      const writes = client.received.filter(isOf('publish')).map(message => JSON.parse(textOf(message)))
       const values = (writes as { key: string; value: unknown }[][]).flat()
-      expect(values.filter(({ key }) => !key.startsWith('$')).map(({ value }) => value)).toEqual(
-        this.#written,
-      )
+      expect(values.filter(({ key }) => !key.startsWith('$')).map(({ value }) => value)).toEqual(written)
     }
-    await this.#subscriber.ping()
-    const live = this.#subscriber.received.filter(isMessageOn(this.#topic('values/temperature')))
-    const values = live.map(({ payload }) => (JSON.parse(payload.toString()) as { value: string }).value)
-    expect(values).toEqual(this.#written)
-    const relayed = this.#subscriber.received.filter(isMessageOn(victimsTopic))
-    expect(relayed.map(({ payload }) => String(payload))).toEqual(this.#written)
-    const others = this.#subscriber.received
-      .filter(isOf('publish'))
-      .map(({ topic }) => topic.replace(this.#victim.thingToken, '<token>'))
-    expect(new Set(others)).toEqual(
-      new Set(
-        ['values/temperature', 'values/$geo', 'values/$settings', 'errors', 'date']
-          .map(rest => `things/<token>/${rest}`)
-          .concat(victimsTopic),
-      ),
-    )
+    await subscriber.ping()
+    const live = subscriber.received.filter(isMessageOn(topic('values/temperature')))
+    expect(live.map(message => JSON.parse(textOf(message)).value)).toEqual(written)
+    expect(subscriber.received.filter(isMessageOn(victimsTopic)).map(textOf)).toEqual(written)
+    const topics = subscriber.received.filter(isOf('publish')).map(message => message.topic)
+    const expected = ['values/temperature', 'values/$geo', 'values/$settings', 'errors', 'date'].map(topic)
+    // Not the topics, which would be printed with the token.
+    const named = (text: string) => text.replace(victim.thingToken, '<token>')
+    expect(new Set(topics.map(named))).toEqual(new Set([...expected, victimsTopic].map(named)))
   }
 
-  async #begin(): Promise<void> {
-    expect(await this.#subscriber.subscribe(this.#topic('#'), 1)).toBe(1)
-    expect(await this.#subscriber.subscribe('house/victim/#', 1)).toBe(1)
-    for (const client of this.#others) {
-      // The last has no other credential.
-      const ref = client === this.#others.at(-1) ? this.#victim.thingToken : this.#victim.thingId
-      expect(await client.subscribe(`v2/things/${ref}`, 1)).toBe(1)
-    }
-    await this.#publisher.publish(this.#topic('write'), {
-      values: [
-        { key: '$geo', value: [2.22, 41.41] },
-        { key: '$settings', value: { owner: victimsMark } },
-      ],
-    })
-    await this.#subscriber.next(isMessageOn(this.#topic('values/$geo')))
-    await this.#subscriber.next(isMessageOn(this.#topic('values/$settings')))
-    await this.probeErrors()
-    await this.#subscriber.next(isMessageOn(this.#topic('errors')))
-    await this.probe()
+  expect(await subscriber.subscribe(topic('#'), 1)).toBe(1)
+  expect(await subscriber.subscribe('house/victim/#', 1)).toBe(1)
+  for (const client of others) {
+    const ref = client === anonymous ? victim.thingToken : victim.thingId
+    expect(await client.subscribe(`v2/things/${ref}`, 1)).toBe(1)
   }
-
-  #topic(rest: string): string {
-    return `things/${this.#victim.thingToken}/${rest}`
-  }
-
-  async #errors(): Promise<readonly ListedRefusal[]> {
-    const response = await fetch(`${this.#server.url}/v2/things/${this.#victim.thingToken}/errors?limit=100`)
-    expect(response.status).toBe(200)
-    return (await response.json()) as ListedRefusal[]
-  }
+  await publisher.publish(topic('write'), {
+    values: [
+      { key: '$geo', value: [2.22, 41.41] },
+      { key: '$settings', value: { owner: victimsMark } },
+    ],
+  })
+  for (const rest of ['values/$geo', 'values/$settings']) await subscriber.next(isMessageOn(topic(rest)))
+  await probeErrors()
+  await subscriber.next(isMessageOn(topic('errors')))
+  await probe()
+  return { probe, probeErrors, expectUntouched }
 }
