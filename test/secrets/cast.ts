@@ -1,45 +1,24 @@
 import { createToken } from '../../src/core/token.ts'
-import type { Thing } from '../helpers/http-client.ts'
+import type { Session, Thing } from '../helpers/http-client.ts'
 import { connectMqtt, isMessageOn } from '../helpers/mqtt-client.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import type { Evidence } from './evidence.ts'
 import type { Operator } from './operator.ts'
 
-interface Session {
-  readonly sessionToken: string
-  readonly sessionId: string
-}
-
 /** Every kind of credential, alive and dead. */
-export interface Cast {
-  readonly player: Thing
-  readonly neighbour: Thing
-  /** Says its own token in topics and payloads. */
-  readonly talker: Thing
-  readonly things: readonly Thing[]
-  /** Of the operator: reads all. */
-  readonly dashboard: Session
-  /** Of the player: reads it, writes to it. */
-  readonly app: Session
-  readonly writer: Session
-  /** What is put into places that it does not belong to, by name. */
-  readonly secrets: Readonly<Record<string, string>>
-}
+export type Cast = Awaited<ReturnType<typeof createCast>>
 
 /** Topics beside those of things: everything below `house/<name>`. */
 const topicsOf = (name: string) =>
   (['read', 'write'] as const).map(access => ({ filter: `house/${name}/#`, access }))
 
-export async function createCast(
-  server: ServerProcess,
-  operator: Operator,
-  evidence: Evidence,
-): Promise<Cast> {
+export async function createCast(server: ServerProcess, operator: Operator, evidence: Evidence) {
   const thing = (name: string) =>
     operator.mint<Thing>(`token of the ${name}`, '/v2/admin/things', { name, topics: topicsOf(name) })
   const player = await thing('player')
   const neighbour = await thing('neighbour')
   const other = await thing('other')
+  // Says its own token in topics and payloads.
   const talker = await thing('talker')
   // A client's own text, on topics that it may use, is data: kept as it is, and told to who may read it (SECURITY.md).
   evidence.addSecret('token of the talker', talker.thingToken, { isKeptInClear: true })
@@ -74,6 +53,7 @@ export async function createCast(
     dashboard,
     app,
     writer,
+    /** What is put into places that it does not belong to, by name. */
     secrets: {
       'the token of the player': player.thingToken,
       'the token of another': other.thingToken,
@@ -85,7 +65,7 @@ export async function createCast(
       'an ended session': ended.sessionToken,
       'the admin key': server.adminKey,
       'an activation code': fresh,
-    },
+    } as Readonly<Record<string, string>>,
   }
 }
 

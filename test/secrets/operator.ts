@@ -53,15 +53,12 @@ export class Operator {
   async giveWrongTopics(secret: string, { thingId }: Thing): Promise<void> {
     for (const filter of [`garden/${secret}`, `house/${secret}#`, `house/${secret.repeat(30)}`]) {
       const topics = [{ filter, access: 'read' }]
+      const wrongAccess = [{ filter: 'house/#', access: secret }]
       const sent = [
         ['POST', '/v2/admin/things', { name: 'x', topics }],
         ['PATCH', `/v2/admin/things/${thingId}`, { topics }],
         ['POST', '/v2/admin/sessions', { things: [], access: 'read', topics }],
-        [
-          'POST',
-          '/v2/admin/sessions',
-          { things: [], access: 'read', topics: [{ filter: 'house/#', access: secret }] },
-        ],
+        ['POST', '/v2/admin/sessions', { things: [], access: 'read', topics: wrongAccess }],
       ] as const
       for (const [method, path, body] of sent) {
         const response = await this.#ask(method, path, body)

@@ -1,23 +1,170 @@
+import { describe, expect, it } from 'vitest'
 import type { Thing } from '../helpers/http-client.ts'
 import { connectMqtt, isMessageOn } from '../helpers/mqtt-client.ts'
-import type { ServerProcess } from '../helpers/server-process.ts'
+import { nodesOfTest, serverOfTest } from '../helpers/of-test.ts'
+import type { Exit, ServerProcess } from '../helpers/server-process.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { type Cast, createCast } from './cast.ts'
-import type { Evidence } from './evidence.ts'
+import { addDataFiles, addRedis, addStore } from './data-files.ts'
+import { Evidence } from './evidence.ts'
 import { Operator } from './operator.ts'
-import { playPlaces } from './play-places.ts'
-import { Witnesses } from './witnesses.ts'
+import { callWitnesses, type Witnesses } from './witnesses.ts'
+
+/** A client that puts a secret into every place of a door. */
+export interface Playing {
+  readonly server: ServerProcess
+  readonly secret: string
+  /** As which it gets past its credential. */
+  readonly player: { readonly thingId: string; readonly token: string }
+  /** Takes down what was answered: it must not hold the secret, though it is told to its owner. */
+  take(name: string, telling: Promise<string | Buffer>): Promise<void>
+}
+
+export interface DoorPlay {
+  play(playing: Playing): Promise<void>
+  /** What the errors of the player must then hold, beside `[redacted]`. */
+  readonly refused?: readonly string[]
+}
+
+const settings = {
+  args: ['--log-level', 'trace'],
+  environment: {
+    THINGWIRE_FAILED_CREDENTIALS_PER_MINUTE: '1000000',
+    // Wills of a killed server are written while the next one runs.
+    THINGWIRE_WILL_GRACE: '100',
+    THINGWIRE_TOPICS: 'house/#',
+  },
+}
+
+/** Tests that nobody is told a secret, and none is kept, whatever is done with it at a door. */
+export function keepsSecrets(where: string, door: DoorPlay): void {
+  describe(`a server with secrets ${where}`, () => {
+    it('tells nobody a secret, and keeps none, whatever is done with it', async () => {
+      const dataDir = await temporaryDirectory()
+      const evidence = new Evidence()
+      const first = await serverOfTest({ dataDir, ...settings })
+      evidence.addSecret('admin key', first.adminKey)
+      const cast = await playFirst(first, evidence, door)
+      takeDownOutput(evidence, await first.exited)
+      await addDataFiles(evidence, dataDir)
+
+      const second = await serverOfTest({ dataDir, ...settings })
+      await playSecond(second, evidence, door, cast)
+      const exit = await second.exited
+      takeDownOutput(evidence, exit)
+      const mode = await addDataFiles(evidence, dataDir)
+      await addStore(evidence, dataDir)
+
+      expect(exit.code).toBe(0)
+      expect(mode).toBe(0o600)
+      const { thingId } = cast.player
+      assertSeen(evidence, thingId, door, {
+        'a backup': [thingId, ...keptOfTopics],
+        'the store': [thingId],
+        'a data file': [thingId],
+      })
+      expect(evidence.leaks()).toEqual([])
+    })
+  })
+
+  describe(`two nodes on Redis with secrets ${where}`, () => {
+    it('tell nobody a secret, and keep none', async () => {
+      const evidence = new Evidence()
+      const { redis, adminKey, node } = await nodesOfTest(2, settings)
+      evidence.addSecret('admin key', adminKey)
+      const endRedis = await addRedis(evidence, redis)
+      const { player } = await playOnNodes(node(0), node(1), evidence, door)
+      await endRedis()
+      for (const { exited } of [node(0), node(1)]) takeDownOutput(evidence, await exited)
+      assertSeen(evidence, player.thingId, door, {
+        'a file of Redis': [player.thingId, ...keptOfTopics],
+        'a message between nodes': ['house/player/state'],
+      })
+      expect(evidence.leaks()).toEqual([])
+    })
+  })
+
+  describe(`a server with an admin key of the operator ${where}`, () => {
+    it.each([
+      ['like a hash', '9e107d9d372bb6826bd81d3542a419d6'],
+      ['of words', 'correct.horse/battery.staple!lamp'],
+    ])('tells it nobody, and keeps it nowhere, if it is %s', async (_, adminKey) => {
+      const dataDir = await temporaryDirectory()
+      const evidence = new Evidence()
+      const environment = { ...settings.environment, THINGWIRE_ADMIN_KEY: adminKey }
+      const server = await serverOfTest({ dataDir, args: settings.args, environment })
+      evidence.addSecret('admin key', adminKey)
+      const operator = new Operator(server, evidence)
+      const thing = await operator.mint<Thing>('token', '/v2/admin/things')
+      await playPlaces(server, evidence, door, adminKey, thing)
+      await operator.lookAtAll([thing.thingId])
+      takeDownOutput(evidence, await server.stop())
+      await addStore(evidence, dataDir)
+      expect(evidence.holds('told', `the answer to GET /v2/things/`, '[redacted]')).toBe(true)
+      expect(evidence.leaks()).toEqual([])
+    })
+  })
+}
+
+/** How the names begin of what is kept of topics beside those of things. */
+const keptOfTopics = ['topic-sessions/', 'topic-queue/', 'topic-retained/', 'mqtt-wills/']
+
+/** Evidence without these would prove nothing. @param kept texts by where they are on disk */
+function assertSeen(
+  evidence: Evidence,
+  thingId: string,
+  { refused = [] }: DoorPlay,
+  kept: Readonly<Record<string, readonly string[]>>,
+): void {
+  const told = ['operator', 'dashboard', 'app', 'writer'].map(name => [`a topic to the ${name}`, thingId])
+  const streamed = ['app', 'dashboard', 'player', 'writer'].map(name => [`a stream to the ${name}`, '"mark"'])
+  const answered = [
+    [`the answer to GET /v2/things/${thingId}/errors`, '[redacted]'],
+    ['a message to the operator', '[redacted]'],
+    ['stderr', '[redacted]'],
+    ...['operator', 'dashboard'].map(name => [`a topic to the ${name}`, 'house/player/state']),
+    ...refused.map(text => [`the answer to GET /v2/things/${thingId}/errors`, text]),
+    ['stdout', 'Thingwire is ready'],
+  ]
+  const files = Object.entries(kept).flatMap(([where, texts]) => texts.map(text => [where, text]))
+  const unseen = (kind: 'told' | 'files', wanted: string[][]) =>
+    wanted.filter(([where = '', text = '']) => !evidence.holds(kind, where, text))
+  expect(unseen('told', [...told, ...streamed, ...answered])).toEqual([])
+  expect(unseen('files', files)).toEqual([])
+}
+
+function takeDownOutput(evidence: Evidence, { stdout, stderr }: Exit): void {
+  evidence.add('told', 'stdout', stdout)
+  evidence.add('told', 'stderr', stderr)
+}
+
+async function playPlaces(
+  server: ServerProcess,
+  evidence: Evidence,
+  { play }: DoorPlay,
+  secret: string,
+  { thingId, thingToken: token }: Thing,
+): Promise<void> {
+  const take = async (name: string, telling: Promise<string | Buffer>) => {
+    const told = await telling.catch((cause: unknown) => {
+      throw new Error(`a secret ${name} was not played to the end`, { cause })
+    })
+    evidence.add('told', `what was answered to who has a secret ${name}`, told)
+  }
+  await play({ server, secret, player: { thingId, token }, take })
+}
 
 const everything = ['things/+/#', 'v2/things/+', 'house/player/#']
 
 /** Uses every secret in every way, and ends the server when most of that is still open. */
-export async function playFirst(server: ServerProcess, evidence: Evidence): Promise<Cast> {
+async function playFirst(server: ServerProcess, evidence: Evidence, door: DoorPlay): Promise<Cast> {
   const operator = new Operator(server, evidence)
   const cast = await createCast(server, operator, evidence)
   const witnesses = await watch(server, evidence, cast)
   const { player, secrets, things } = cast
   const thingIds = things.map(({ thingId }) => thingId)
   for (const secret of Object.values(secrets)) {
-    await playPlaces(server, evidence, secret, { thingId: player.thingId, token: player.thingToken })
+    await playPlaces(server, evidence, door, secret, player)
     await operator.giveWrongTopics(secret, player)
     await operator.lookAtAll(thingIds)
   }
@@ -32,7 +179,12 @@ export async function playFirst(server: ServerProcess, evidence: Evidence): Prom
 }
 
 /** What the first server left behind comes back, and is left behind again by one that is stopped. */
-export async function playSecond(server: ServerProcess, evidence: Evidence, cast: Cast): Promise<void> {
+async function playSecond(
+  server: ServerProcess,
+  evidence: Evidence,
+  door: DoorPlay,
+  cast: Cast,
+): Promise<void> {
   const operator = new Operator(server, evidence)
   const { player, secrets, things } = cast
   await operator.backUp()
@@ -40,7 +192,7 @@ export async function playSecond(server: ServerProcess, evidence: Evidence, cast
   await witnesses.untilTold('operator', lastWill)
   await witnesses.untilTold('operator', lastMessage)
   for (const secret of Object.values(secrets).slice(0, 2)) {
-    await playPlaces(server, evidence, secret, { thingId: player.thingId, token: player.thingToken })
+    await playPlaces(server, evidence, door, secret, player)
   }
   await talk(server, cast, 'second')
   await operator.lookAtAll(things.map(({ thingId }) => thingId))
@@ -52,10 +204,11 @@ export async function playSecond(server: ServerProcess, evidence: Evidence, cast
 }
 
 /** On two nodes of one store: the secrets are used at one, and witnesses are at the other. */
-export async function playOnNodes(
+async function playOnNodes(
   here: ServerProcess,
   there: ServerProcess,
   evidence: Evidence,
+  door: DoorPlay,
 ): Promise<Cast> {
   const operator = new Operator(here, evidence)
   const cast = await createCast(here, operator, evidence)
@@ -63,7 +216,7 @@ export async function playOnNodes(
   const witnesses = await watch(there, evidence, cast)
   const some = ['the token of the player', 'a session of a thing'].map(name => secrets[name] ?? '')
   for (const secret of some) {
-    await playPlaces(here, evidence, secret, { thingId: player.thingId, token: player.thingToken })
+    await playPlaces(here, evidence, door, secret, player)
   }
   await talk(here, cast, 'first')
   for (const server of [here, there]) {
@@ -79,7 +232,7 @@ export async function playOnNodes(
 
 async function watch(server: ServerProcess, evidence: Evidence, cast: Cast): Promise<Witnesses> {
   const { player, neighbour, dashboard, app, writer } = cast
-  const witnesses = new Witnesses(server, evidence)
+  const witnesses = callWitnesses(server, evidence)
   const ofPlayer = [`things/${player.thingId}/#`, `v2/things/${player.thingId}`]
   await witnesses.watch({ name: 'operator', password: server.adminKey, filters: everything, clean: false })
   await witnesses.watch({ name: 'dashboard', password: dashboard.sessionToken, filters: everything })

@@ -1,7 +1,10 @@
-import { jsonEscaped, percentEncoded } from './forms.ts'
+import { connect } from 'node:net'
+import { basic, bodies, spelledBodies } from './bodies.ts'
+import { percentEncoded } from './forms.ts'
+import { keepsSecrets } from './play.ts'
 
 /** A request, with which whoever sends it puts a secret into a place. */
-export interface HttpPlace {
+interface HttpPlace {
   /** Default GET. */
   readonly method?: string
   readonly path: string
@@ -16,8 +19,6 @@ const write = (path: string, body: string, headers: Readonly<Record<string, stri
   return { method: 'POST', path, body, headers }
 }
 const good = '{"values":[{"key":"n","value":1}]}'
-const record = (members: string) => `{"values":[{"key":"n","value":1,${members}}]}`
-const basic = (secret: string) => `Basic ${Buffer.from(`user:${secret}`).toString('base64')}`
 
 /** Where a secret is used as it should be, or nearly. */
 const credentials: Record<string, Place> = {
@@ -101,49 +102,7 @@ const mistakes: Record<string, Place> = {
   }),
 }
 
-/** Bodies that are refused, or have more in them than is read. */
-const bodies: Record<string, (secret: string) => string> = {
-  'in a body that is no JSON': s => `token=${s}&value=1`,
-  'in quotes that are no object': s => JSON.stringify(s),
-  'as an unknown member': s => `{"token":"${s}","${s}":1,"values":[{"key":"n","value":1,"token":"${s}"}]}`,
-  'as an unknown member of a refused write': s => `{"token":"${s}","values":[]}`,
-  'as write id': s => `{"id":"${s}","values":[{"key":"n","value":1}]}`,
-  'as write id of a refused write': s => `{"id":"${s}","values":[{"key":"","value":1}]}`,
-  'as write id that is too long': s => `{"id":"${s}${s}","values":[{"key":"n","value":1}]}`,
-  'in a refused key': s => `{"values":[{"key":"${s}/${s}","value":1}]}`,
-  'in a magic key': s => `{"values":[{"key":"$${s}","value":1}]}`,
-  'in a settings path': s => `{"values":[{"key":"$settings.${s}!","value":1}]}`,
-  'in a value beside a refused key': s => `{"values":[{"key":"","value":"${s}"}]}`,
-  'in a value beside a good record': s => `{"values":[{"key":"n","value":1},{"key":"","value":"${s}"}]}`,
-  'in a partial write': s =>
-    `{"partial":true,"values":[{"key":"n","value":1},{"key":"$${s}","value":"${s}"}]}`,
-  'as datetime': s => record(`"datetime":"${s}"`),
-  'as position': s => record(`"geo":{"lat":"${s}","long":"${s}"}`),
-  'as flag': s => `{"store":"${s}","values":[{"key":"n","value":1}]}`,
-  'as a forbidden member': s => record(`"value":{"__proto__":{"${s}":"${s}"}}`),
-  'across the cut of the excerpt': s => `{"values":[{"key":"","value":"${'.'.repeat(140)}${s}"}]}`,
-  'across the cut after letters': s => `{"values":[{"key":"","value":"${'é'.repeat(150)}-${s}"}]}`,
-  'behind an escape': s => `{"values":[{"key":"","value":"\\u00${s}"}]}`,
-  'in a Basic credential': s => `{"values":[{"key":"","value":"${basic(s)}"}]}`,
-  'in a URL': s => `{"values":[{"key":"","value":"http://localhost/v2/things/${s}?a"}]}`,
-}
-
-/** The same, spelled or cut on the way. Not in wills: what waits to be written is kept as it came (contract §12). */
-const spelledBodies: Record<string, (secret: string) => string> = {
-  'in a form that is percent-encoded': s => `token=${percentEncoded(s).toLowerCase()}&value=1`,
-  'percent-encoded as an unknown member': s => `{"token":"${percentEncoded(s)}","values":[]}`,
-  'percent-encoded twice': s => `{"token":"${percentEncoded(s).replaceAll('%', '%25')}","values":[]}`,
-  'in JSON escapes': s => `{"values":[{"key":"","value":"${jsonEscaped(s)}"}]}`,
-  'in JSON escapes as write id': s => `{"id":"${jsonEscaped(s)}","values":[]}`,
-  'in UTF-16': s => [...`{"token":"${s}"}`].join('\0'),
-  'in lines': s => `${s.replace(/.{11}/g, '$&\r\n')}`,
-  'cut off by a small buffer': s => `{"values":[{"key":"n","value":1}],"token":"${s.slice(0, 33)}`,
-  'cut off shorter': s => `{"values":[{"key":"n","value":1}],"token":"${s.slice(0, 24)}`,
-  'the end of it alone': s => `{"values":[{"key":"${s.slice(-25)}!","value":1}]}`,
-  'cut off as write id': s => `{"id":"${s.slice(0, 32)}","values":[]}`,
-}
-
-export const httpPlaces: readonly [name: string, place: Place][] = [
+const places: readonly [name: string, place: Place][] = [
   ...Object.entries(credentials),
   ...Object.entries(mistakes),
   ...[...Object.entries(bodies), ...Object.entries(spelledBodies)].map(([name, body]): [string, Place] => [
@@ -152,30 +111,65 @@ export const httpPlaces: readonly [name: string, place: Place][] = [
   ]),
 ]
 
-/** Bodies of writes, for the other door. */
-export const bodyPlaces = Object.entries(bodies)
-export const spelledBodyPlaces = Object.entries(spelledBodies)
-
 /** Bytes that are no HTTP. */
-export const malformedRequests: readonly [name: string, bytes: (secret: string) => string][] = Object.entries(
-  {
-    'as method': s => `${s} / HTTP/1.1\r\n\r\n`,
-    'as version': s => `GET / HTTP/${s}\r\n\r\n`,
-    'as a header without a colon': s => `GET /v2/things/${s} HTTP/1.1\r\nAuthorization ${s}\r\n\r\n`,
-    'behind a NUL': s => `GET /v2/things/${s} HTTP/1.1\r\nAuthorization: \0${s}\r\n\r\n`,
-    'as a length': s => `POST /v2/things/${s} HTTP/1.1\r\nContent-Length: ${s}\r\n\r\n`,
-    'as an encoding': s => `POST /v2/things/${s} HTTP/1.1\r\nTransfer-Encoding: ${s}\r\n\r\n`,
-    'as the size of a chunk': s =>
-      `POST /v2/things/${s} HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n${s}\r\n${s}\r\n`,
-    'in a body that is cut off': s => `POST /v2/things/${s} HTTP/1.1\r\nContent-Length: 999\r\n\r\n${s}`,
-    'in too many headers': s =>
-      `GET /v2/things/${s} HTTP/1.1\r\n${`Authorization: ${s}\r\n`.repeat(500)}\r\n`,
-    'in bytes behind a request': s =>
-      `POST /v2/things/${s} HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}${s} ${s}\r\n\r\n`,
-    'as an expectation': s => `POST /v2/things/${s} HTTP/1.1\r\nExpect: ${s}\r\nContent-Length: 0\r\n\r\n`,
-    'as a target of CONNECT': s => `CONNECT ${s}:443 HTTP/1.1\r\nHost: ${s}\r\n\r\n`,
-    'in an absolute target': s =>
-      `POST http://${s}@localhost/v2/things/${s} HTTP/1.1\r\nContent-Length: 0\r\n\r\n`,
-    'as MQTT on the port of HTTP': s => `\x10\x40\0\x04MQTT\x04\x02\0\0\0\x2b${s}`,
-  } satisfies Record<string, (secret: string) => string>,
-)
+const malformedRequests: readonly [name: string, bytes: (secret: string) => string][] = Object.entries({
+  'as method': s => `${s} / HTTP/1.1\r\n\r\n`,
+  'as version': s => `GET / HTTP/${s}\r\n\r\n`,
+  'as a header without a colon': s => `GET /v2/things/${s} HTTP/1.1\r\nAuthorization ${s}\r\n\r\n`,
+  'behind a NUL': s => `GET /v2/things/${s} HTTP/1.1\r\nAuthorization: \0${s}\r\n\r\n`,
+  'as a length': s => `POST /v2/things/${s} HTTP/1.1\r\nContent-Length: ${s}\r\n\r\n`,
+  'as an encoding': s => `POST /v2/things/${s} HTTP/1.1\r\nTransfer-Encoding: ${s}\r\n\r\n`,
+  'as the size of a chunk': s =>
+    `POST /v2/things/${s} HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n${s}\r\n${s}\r\n`,
+  'in a body that is cut off': s => `POST /v2/things/${s} HTTP/1.1\r\nContent-Length: 999\r\n\r\n${s}`,
+  'in too many headers': s => `GET /v2/things/${s} HTTP/1.1\r\n${`Authorization: ${s}\r\n`.repeat(500)}\r\n`,
+  'in bytes behind a request': s =>
+    `POST /v2/things/${s} HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}${s} ${s}\r\n\r\n`,
+  'as an expectation': s => `POST /v2/things/${s} HTTP/1.1\r\nExpect: ${s}\r\nContent-Length: 0\r\n\r\n`,
+  'as a target of CONNECT': s => `CONNECT ${s}:443 HTTP/1.1\r\nHost: ${s}\r\n\r\n`,
+  'in an absolute target': s =>
+    `POST http://${s}@localhost/v2/things/${s} HTTP/1.1\r\nContent-Length: 0\r\n\r\n`,
+  'as MQTT on the port of HTTP': s => `\x10\x40\0\x04MQTT\x04\x02\0\0\0\x2b${s}`,
+} satisfies Record<string, (secret: string) => string>)
+
+keepsSecrets('over HTTP', {
+  play: async ({ server, player, secret, take }) => {
+    for (const [name, place] of places) await take(name, sendRequest(server.url, place(secret, player)))
+    for (const [name, bytes] of malformedRequests) await take(name, sendBytes(server.url, bytes(secret)))
+  },
+})
+
+/** Milliseconds for one request. */
+const deadline = 20_000
+
+/** Sends bytes and closes its half. @returns everything that was answered */
+async function sendBytes(url: string, bytes: string | Uint8Array): Promise<Buffer> {
+  const { hostname, port } = new URL(url)
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
+  const late = setTimeout(() => socket.destroy(new Error('the server has not closed in time')), deadline)
+  const answer: Buffer[] = []
+  socket.on('data', part => answer.push(part))
+  socket.end(bytes)
+  return await new Promise((resolve, reject) => {
+    let problem: NodeJS.ErrnoException | undefined
+    socket.on('error', error => {
+      problem = error
+    })
+    socket.once('close', () => {
+      clearTimeout(late)
+      // A server may close on what it does not want to read to the end.
+      const isReset = problem?.code === 'ECONNRESET' || problem?.code === 'EPIPE'
+      if (problem && !isReset) reject(problem)
+      else resolve(Buffer.concat(answer))
+    })
+  })
+}
+
+/** Sends a request as it is spelled, which no client library would do. */
+async function sendRequest(url: string, request: HttpPlace): Promise<Buffer> {
+  const { method = 'GET', path, headers = {}, body } = request
+  const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
+  const lines = Object.entries({ host: 'localhost', connection: 'close', ...length, ...headers })
+  const head = [`${method} ${path} HTTP/1.1`, ...lines.map(([name, value]) => `${name}: ${value}`), '', '']
+  return await sendBytes(url, head.join('\r\n') + (body ?? ''))
+}

@@ -1,10 +1,17 @@
 import type { Packet } from 'mqtt-packet'
-import { type ConnectOptions, publishPacket } from '../helpers/mqtt-client.ts'
+import {
+  type ConnectOptions,
+  isOf,
+  type MqttClient,
+  openMqtt,
+  publishPacket,
+} from '../helpers/mqtt-client.ts'
+import { bodies, spelledBodies } from './bodies.ts'
 import { percentEncoded } from './forms.ts'
-import { bodyPlaces, spelledBodyPlaces } from './http-places.ts'
+import { keepsSecrets } from './play.ts'
 
 /** What a client sends, with a secret in some place of it. */
-export interface MqttPlace {
+interface MqttPlace {
   readonly connect?: ConnectOptions
   readonly packets?: readonly Packet[]
 }
@@ -163,17 +170,17 @@ const otherTopics: Record<string, Place> = {
   }),
 }
 
-export const mqttPlaces: readonly [name: string, place: Place][] = [
+const places: readonly [name: string, place: Place][] = [
   ...Object.entries(connects),
   ...Object.entries(packets),
   ...Object.entries(otherTopics),
   [
     'in many spellings, in writes',
     (s, { token }) => ({
-      packets: spelledBodyPlaces.map(([, body]) => publish(`things/${token}/write`, body(s), 0)),
+      packets: Object.values(spelledBodies).map(body => publish(`things/${token}/write`, body(s), 0)),
     }),
   ],
-  ...bodyPlaces.flatMap(([name, body]): [string, Place][] => [
+  ...Object.entries(bodies).flatMap(([name, body]): [string, Place][] => [
     [`${name}, in a write`, (s, { token }) => ({ packets: [publish(`things/${token}/write`, body(s))] })],
     [
       `${name}, in a will`,
@@ -203,7 +210,7 @@ const connect = (flags: number, level: number, ...texts: string[]) =>
   packet(0x10, text('MQTT'), Buffer.from([level, flags, 0, 0]), text(...texts))
 
 /** Bytes that are no MQTT 3.1.1. */
-export const malformedPackets: readonly [name: string, bytes: (secret: string) => Buffer][] = Object.entries({
+const malformedPackets: readonly [name: string, bytes: (secret: string) => Buffer][] = Object.entries({
   'as protocol': s => packet(0x10, text(s), Buffer.from([4, 2, 0, 0]), text(s)),
   'in a CONNECT of version 5': s => connect(0xc2, 5, s, s, s),
   'in a CONNECT of no version': s => connect(0xc2, 77, s, s, s),
@@ -223,3 +230,46 @@ export const malformedPackets: readonly [name: string, bytes: (secret: string) =
   'as HTTP on the port of MQTT': s =>
     Buffer.from(`GET /v2/things/${s} HTTP/1.1\r\nAuthorization: ${s}\r\n\r\n`),
 } satisfies Record<string, (secret: string) => Buffer>)
+
+keepsSecrets('over MQTT', {
+  play: async ({ server, player, secret, take }) => {
+    for (const [index, [name, place]] of places.entries()) {
+      const client = await openMqtt({ url: index % 4 === 0 ? server.webSocketUrl : server.mqttUrl })
+      await take(name, playMqtt(client, place(secret, player)))
+    }
+    for (const [name, bytes] of malformedPackets) {
+      await take(name, playMalformed(await openMqtt({ url: server.mqttUrl }), bytes(secret)))
+    }
+  },
+  refused: ['house/[redacted]/x'],
+})
+
+/** @returns the payloads that were received: the topics of its own subscriptions are spelled as it spells them */
+async function playMqtt(client: MqttClient, { connect = {}, packets = [] }: MqttPlace): Promise<string> {
+  const isOpen = await client.connect(connect).then(
+    ({ returnCode }) => returnCode === 0,
+    () => false,
+  )
+  if (isOpen) {
+    client.send(...packets)
+    // An answer to PINGREQ is behind all other answers; who sent what is not allowed is closed.
+    await Promise.race([client.ping(), client.closed]).catch(() => {})
+  }
+  await client.destroy()
+  return payloadsOf(client)
+}
+
+async function playMalformed(client: MqttClient, bytes: Buffer): Promise<string> {
+  client.sendBytes(bytes)
+  // What came in with a CONNECT that is answered has been read by then.
+  await Promise.race([client.next(isOf('connack')), client.closed]).catch(() => {})
+  client.stream.end()
+  await client.closed
+  return payloadsOf(client)
+}
+
+function payloadsOf({ received }: MqttClient): string {
+  return received
+    .map(packet => (packet.cmd === 'publish' ? packet.payload.toString('latin1') : ''))
+    .join('\n')
+}
