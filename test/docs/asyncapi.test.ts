@@ -7,7 +7,7 @@ import { createThing, readAll, type Thing, write } from '../helpers/http-client.
 import { isMessageOn, type MqttClient } from '../helpers/mqtt-client.ts'
 import { mqttOfTest } from '../helpers/of-test.ts'
 import { type DocumentedServer, openDocumentedServer } from './documented-server.ts'
-import { Matcher, type Schema } from './matcher.ts'
+import { type Matcher, matcherOf, type Schema } from './matcher.ts'
 
 interface AsyncApi {
   readonly asyncapi: string
@@ -38,7 +38,7 @@ let matcher: Matcher
 beforeAll(async () => {
   server = await openDocumentedServer()
   document = (await (await fetch(`${server.url}/docs/asyncapi`)).json()) as AsyncApi
-  matcher = new Matcher(document.components.schemas)
+  matcher = matcherOf(document.components.schemas)
 })
 afterAll(() => server.close())
 
@@ -62,8 +62,8 @@ describe('/docs/asyncapi', () => {
 
   it('says where MQTT is', async () => {
     const { mqtt, ws } = document.servers
-    expect(`mqtt://${mqtt?.host.replace('{host}', '127.0.0.1')}`).toBe(server.server.mqttUrl)
-    expect(`ws://${ws?.host.replace('{host}', '127.0.0.1')}${ws?.pathname}`).toBe(server.server.webSocketUrl)
+    expect(`mqtt://${mqtt?.host.replace('{host}', '127.0.0.1')}`).toBe(server.mqttUrl)
+    expect(`ws://${ws?.host.replace('{host}', '127.0.0.1')}${ws?.pathname}`).toBe(server.webSocketUrl)
   })
 
   it('is a page without script for a browser', async () => {
@@ -98,7 +98,7 @@ describe.each(received)('%s', name => {
       const { thing, client } = await connectThing(url)
       const { payload } = messageOf(name)
       const [{ payload: example }] = messageOf(name).examples
-      expect(matcher.problemWith(example, payload)).toBeUndefined()
+      expect(matcher(example, payload)).toBeUndefined()
       await client.publish(topicOf(name, thing), example as object, { qos: 1 })
       expect(await readAll(server, thing, 'temperature')).toMatchObject([{ value: 21.5 }])
     },
@@ -152,18 +152,18 @@ describe.each(sent)('$name', ({ name, cause, isBefore }) => {
     expect(message).toMatchObject({ qos: mqtt.qos, retain: mqtt.retain })
     const payload = 'payload' in message ? message.payload.toString() : ''
     const value: unknown = isEmpty ? payload : JSON.parse(payload)
-    expect(matcher.problemWith(value, messageOf(name).payload)).toBeUndefined()
+    expect(matcher(value, messageOf(name).payload)).toBeUndefined()
   })
 
   it('shows an example that is as it says', () => {
     const { payload, examples } = messageOf(name)
-    expect(matcher.problemWith(examples[0].payload, payload)).toBeUndefined()
+    expect(matcher(examples[0].payload, payload)).toBeUndefined()
   })
 })
 
 async function connectThing(url: 'mqttUrl' | 'webSocketUrl'): Promise<{ thing: Thing; client: MqttClient }> {
   const thing = await createThing(server)
-  const client = await mqttOfTest({ url: server.server[url], username: thing.thingToken })
+  const client = await mqttOfTest({ url: server[url], username: thing.thingToken })
   return { thing, client }
 }
 

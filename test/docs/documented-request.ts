@@ -1,7 +1,48 @@
 import { ask, createThing, write } from '../helpers/http-client.ts'
 import type { DocumentedServer } from './documented-server.ts'
-import type { Matcher } from './matcher.ts'
-import type { DocumentedOperation } from './openapi-document.ts'
+import type { Matcher, Schema } from './matcher.ts'
+
+/** Of an OpenAPI document, what the tests look at. */
+export interface OpenApi {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
+}
+
+interface OperationObject {
+  readonly operationId: string
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[]
+  readonly parameters: readonly ParameterObject[]
+  readonly requestBody?: { readonly content: Readonly<Record<string, ContentObject>> }
+  readonly responses: Readonly<Record<string, { readonly content: Readonly<Record<string, ContentObject>> }>>
+}
+
+export interface ParameterObject {
+  readonly name: string
+  readonly in: 'path' | 'query' | 'header'
+  readonly schema: Schema
+  readonly required: boolean
+  /** Of a required one; the page to try it on fills it in. */
+  readonly example?: string | number
+  /** Of an optional one. */
+  readonly 'x-example'?: string | number
+}
+
+interface ContentObject {
+  readonly schema: Schema
+  readonly example?: unknown
+}
+
+/** An operation of the document, with where it is. */
+export interface DocumentedOperation extends OperationObject {
+  readonly path: string
+  readonly method: string
+}
+
+export function operationsOf({ paths }: OpenApi): readonly DocumentedOperation[] {
+  return Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), ...operation })),
+  )
+}
 
 /** What the ids and secrets of an operation can stand for: a thing that has written, with all that belongs to one. */
 export interface Scene {
@@ -48,13 +89,7 @@ export interface Differences {
   readonly credential?: string | null
 }
 
-export interface Received {
-  readonly status: number
-  readonly mediaType: string
-  /** Of a stream, what comes first. */
-  readonly text: string
-  readonly headers: Headers
-}
+type Received = Awaited<ReturnType<typeof request>>
 
 /** Sends what the document shows, with the ids and secrets of a scene in the places of those it shows. */
 export async function request(
@@ -62,7 +97,7 @@ export async function request(
   operation: DocumentedOperation,
   scene: Scene,
   differences: Differences = {},
-): Promise<Received> {
+) {
   const { query = {}, headers = {}, body = bodyOf(operation, scene) } = differences
   const schemes = operation.security.flatMap(scheme => Object.keys(scheme))
   const { credential = schemes.some(name => name !== 'thingToken') ? adminKey : null } = differences
@@ -88,6 +123,7 @@ export async function request(
   })
   const [mediaType = ''] = (response.headers.get('content-type') ?? '').split(';')
   const isEndless = operation.operationId === 'streamWrites' && response.status === 200
+  // Of a stream, what comes first.
   const text = isEndless ? await firstOf(response) : await response.text()
   stop.abort()
   return { status: response.status, mediaType, text, headers: response.headers }
@@ -120,5 +156,5 @@ export function problemOf(
   if (!content) return `${status} ${mediaType} is not documented`
   if (text === '') return 'it is empty'
   const value: unknown = mediaType === 'application/json' ? JSON.parse(text) : text
-  return matcher.problemWith(value, content.schema)
+  return matcher(value, content.schema)
 }

@@ -1,21 +1,14 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance, RouteOptions } from 'fastify'
-import { createServer, type Server } from '../../src/server/index.ts'
-import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+import { type Service, startService } from '../doors/service.ts'
 
-export interface DocumentedServer {
-  readonly server: Server
-  readonly url: string
-  readonly adminKey: string
+export interface DocumentedServer extends Service {
   /** Every route that it has, HEAD left out. */
   readonly routes: readonly RouteOptions[]
-  close(): Promise<void>
 }
 
 /** A ready server on an empty store. Whoever opens it closes it. */
 export async function openDocumentedServer(): Promise<DocumentedServer> {
-  const ended: (() => Promise<void>)[] = []
-  const dataDir = await temporaryDirectory(remove => ended.push(remove))
   const routes: RouteOptions[] = []
   // Fastify tells of each instance that is made, before it has routes.
   const collect = (message: unknown) => {
@@ -25,23 +18,8 @@ export async function openDocumentedServer(): Promise<DocumentedServer> {
     })
   }
   subscribe('fastify.initialization', collect)
-  const server = await createServer({
-    dataDir,
-    httpPort: 0,
-    mqttPort: 0,
-    minFreeSpace: 0,
-    logLevel: 'silent',
-    shutdownTimeout: 1_000,
-    failedCredentialsPerMinute: 10_000,
-  }).finally(() => unsubscribe('fastify.initialization', collect))
-  return {
-    server,
-    url: server.url,
-    adminKey: server.adminKey.key,
-    routes,
-    close: async () => {
-      await server.close()
-      for (const end of ended) await end()
-    },
-  }
+  const service = await startService({ logLevel: 'silent', failedCredentialsPerMinute: 10_000 }).finally(() =>
+    unsubscribe('fastify.initialization', collect),
+  )
+  return { ...service, routes }
 }

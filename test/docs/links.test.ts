@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { anchorsIn, linksIn, markdownFile, markdownFiles } from './markdown.ts'
+import { headingsOf, linksIn, type MarkdownFile, markdownFile, markdownFiles } from './markdown.ts'
 
 const files = markdownFiles()
 const anchors = new Map(files.map(file => [file.path, anchorsIn(file)]))
@@ -57,4 +57,10 @@ function isAlive(path: string, target: string): boolean {
   const file = to === '' ? path : join(dirname(path), to).replace(/\/$/, '')
   if (anchor === undefined || !file.endsWith('.md')) return existsSync(file)
   return anchors.get(file)?.has(anchor) === true
+}
+
+/** Names by which GitHub lets a link lead to each heading of a file. */
+function anchorsIn({ prose }: MarkdownFile): ReadonlySet<string> {
+  const named = [...prose.matchAll(/<a (?:id|name)="([^"]+)"/g)].map(([, name = '']) => name)
+  return new Set([...headingsOf(prose).map(({ anchor }) => anchor), ...named])
 }

@@ -32,15 +32,6 @@ export function lineOf(text: string, place: number): number {
   return text.slice(0, place).split('\n').length
 }
 
-/** Code in the text of a file, each piece with its line. */
-export function codeIn({ prose }: MarkdownFile): readonly { readonly code: string; readonly line: number }[] {
-  const pieces = prose.matchAll(/(`+)(?!`)([^`]+?)\1(?!`)/g)
-  return [...pieces].map(({ 2: code = '', index }) => ({
-    code: code.replaceAll(/\s*\n\s*/g, ' ').replaceAll('\\|', '|'),
-    line: lineOf(prose, index),
-  }))
-}
-
 /** Targets of links and pictures, each with its line. */
 export function linksIn({
   prose,
@@ -55,15 +46,8 @@ export function linksIn({
   }))
 }
 
-/** A heading of a page. */
-export interface Heading {
-  readonly text: string
-  /** As GitHub links to it: `#not-yet-so` less the `#`. */
-  readonly anchor: string
-}
-
-/** Headings in order; what stands in a fenced block is none. */
-export function headingsOf(page: string): readonly Heading[] {
+/** Headings in order, `anchor` as GitHub links to them: `#not-yet-so` less the `#`. What stands in a fenced block is none. */
+export function headingsOf(page: string) {
   const anchors = new Set<string>()
   return [...markdownFile('', page).prose.matchAll(/^#{1,6} +(.+?) *#*$/gm)].map(([, text = '']) => {
     const name = slug(text)
@@ -72,12 +56,6 @@ export function headingsOf(page: string): readonly Heading[] {
     anchors.add(anchor)
     return { text, anchor }
   })
-}
-
-/** Names by which GitHub lets a link lead to each heading of a file. */
-export function anchorsIn({ prose }: MarkdownFile): ReadonlySet<string> {
-  const named = [...prose.matchAll(/<a (?:id|name)="([^"]+)"/g)].map(([, name = '']) => name)
-  return new Set([...headingsOf(prose).map(({ anchor }) => anchor), ...named])
 }
 
 /** What stands under a heading up to the next one of its level or above, with the headings in between. */

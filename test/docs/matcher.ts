@@ -2,29 +2,19 @@ import { z } from 'zod'
 
 export type Schema = { readonly [keyword: string]: unknown }
 
-/** What makes `problemWith` of the schemas of a document. */
-export class Matcher {
-  readonly #definitions: unknown
-  readonly #read = new Map<Schema, z.ZodType>()
+/** What is wrong with a value by a schema of a document; a member that is not documented is wrong, too. */
+export type Matcher = (value: unknown, schema: Schema) => string | undefined
 
-  /** @param components `components.schemas` of the document */
-  constructor(components: Readonly<Record<string, Schema>>) {
-    this.#definitions = strict(components)
-  }
-
-  /** What is wrong with `value` by a schema of the document; a member that is not documented is wrong, too. */
-  problemWith(value: unknown, schema: Schema): string | undefined {
-    const { error } = this.#shapeOf(schema).safeParse(value)
+/** @param components `components.schemas` of the document */
+export function matcherOf(components: Readonly<Record<string, Schema>>): Matcher {
+  const definitions = strict(components)
+  const shapes = new Map<Schema, z.ZodType>()
+  return (value, schema) => {
+    const whole = { ...(strict(schema) as object), $defs: definitions }
+    const shape = shapes.get(schema) ?? z.fromJSONSchema(whole as never)
+    shapes.set(schema, shape)
+    const { error } = shape.safeParse(value)
     return error && `${z.prettifyError(error)} in ${JSON.stringify(value).slice(0, 500)}`
-  }
-
-  #shapeOf(schema: Schema): z.ZodType {
-    const read = this.#read.get(schema)
-    if (read) return read
-    const whole = { ...(strict(schema) as object), $defs: this.#definitions }
-    const shape = z.fromJSONSchema(whole as never)
-    this.#read.set(schema, shape)
-    return shape
   }
 }
 

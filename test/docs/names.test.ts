@@ -5,7 +5,7 @@ import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
 import { createProgram } from '../../src/cli/program.ts'
 import { environmentName, flagName, optionNames } from '../../src/server/options/options.ts'
-import { codeIn, lineOf, type MarkdownFile, markdownFiles } from './markdown.ts'
+import { lineOf, type MarkdownFile, markdownFiles } from './markdown.ts'
 
 /** The documents name nothing that is not there. CHANGELOG.md may: it tells of what was. */
 const files = markdownFiles().filter(({ path }) => path !== 'CHANGELOG.md')
@@ -228,3 +228,12 @@ it('each page creates things of other names, so that all run on one server', () 
   expect(created.length).toBeGreaterThan(15)
   expect(shared).toEqual([])
 })
+
+/** Code in the text of a file, each piece with its line. */
+function codeIn({ prose }: MarkdownFile): readonly { readonly code: string; readonly line: number }[] {
+  const pieces = prose.matchAll(/(`+)(?!`)([^`]+?)\1(?!`)/g)
+  return [...pieces].map(({ 2: code = '', index }) => ({
+    code: code.replaceAll(/\s*\n\s*/g, ' ').replaceAll('\\|', '|'),
+    line: lineOf(prose, index),
+  }))
+}

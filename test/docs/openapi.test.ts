@@ -1,9 +1,16 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Differences, problemOf, request, setScene } from './documented-request.ts'
+import {
+  type Differences,
+  type DocumentedOperation,
+  type OpenApi,
+  operationsOf,
+  problemOf,
+  request,
+  setScene,
+} from './documented-request.ts'
 import { type DocumentedServer, openDocumentedServer } from './documented-server.ts'
-import { Matcher } from './matcher.ts'
-import { type DocumentedOperation, type OpenApi, operationsOf } from './openapi-document.ts'
+import { type Matcher, matcherOf } from './matcher.ts'
 
 /** Files of pages, which are no operations. */
 const pages = /^\/(docs(\/.*)?|dashboard\.json|[\w-]+\.\w+|assets\/.*)?$/
@@ -14,7 +21,7 @@ let matcher: Matcher
 beforeAll(async () => {
   server = await openDocumentedServer()
   document = (await (await fetch(`${server.url}/docs/json`)).json()) as OpenApi
-  matcher = new Matcher(document.components.schemas)
+  matcher = matcherOf(document.components.schemas)
 })
 afterAll(() => server.close())
 

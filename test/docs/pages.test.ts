@@ -70,8 +70,8 @@ describe('docs/use/devices.md', () => {
       generate(publishPacket(`things/${thingId}/write`, write, { messageId: 1 })).length,
       generate(connectPacket).length,
       good.length,
-      await answerSize(server.server.address.port, good),
-      await answerSize(server.server.address.port, bad),
+      await answerSize(Number(new URL(server.url).port), good),
+      await answerSize(Number(new URL(server.url).port), bad),
     ]
     const [, table = ''] = /\| bytes \| what \|\n(.*?)\n\n/s.exec(text) ?? []
     const numbers = [...table.matchAll(/\b\d{2,}\b/g)].map(([number]) => Number(number))

@@ -4,10 +4,18 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createThingId, createToken } from '../../src/core/token.ts'
 import type { Reason } from '../../src/errors.ts'
 import { createThing } from '../helpers/http-client.ts'
-import { type Differences, problemOf, request, type Scene, setScene } from './documented-request.ts'
+import {
+  type Differences,
+  type DocumentedOperation,
+  type OpenApi,
+  operationsOf,
+  problemOf,
+  request,
+  type Scene,
+  setScene,
+} from './documented-request.ts'
 import { type DocumentedServer, openDocumentedServer } from './documented-server.ts'
-import { Matcher } from './matcher.ts'
-import { type DocumentedOperation, type OpenApi, operationsOf, refusalsOf } from './openapi-document.ts'
+import { type Matcher, matcherOf } from './matcher.ts'
 
 /** A request that is refused for a reason that its operation documents. */
 interface RefusalRow {
@@ -156,7 +164,7 @@ let matcher: Matcher
 beforeAll(async () => {
   server = await openDocumentedServer()
   document = (await (await fetch(`${server.url}/docs/json`)).json()) as OpenApi
-  matcher = new Matcher(document.components.schemas)
+  matcher = matcherOf(document.components.schemas)
 })
 afterAll(() => server.close())
 
@@ -210,4 +218,18 @@ function mapValues<Value, Result>(
   map: (value: Value) => Result,
 ): Record<string, Result> {
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value)]))
+}
+
+/** The reasons that it says it can be refused with, by status. */
+function refusalsOf({ responses }: DocumentedOperation): readonly (readonly [number, string])[] {
+  return Object.entries(responses).flatMap(([status, { content }]) => {
+    const { allOf = [] } = (content['application/json']?.schema ?? {}) as { allOf?: readonly Refused[] }
+    return allOf.flatMap(({ properties }) =>
+      (properties?.reason?.enum ?? []).map(reason => [Number(status), reason] as const),
+    )
+  })
+}
+
+interface Refused {
+  readonly properties?: { readonly reason?: { readonly enum?: readonly string[] } }
 }

@@ -14,66 +14,39 @@ export function isAnswer(
   others: readonly string[] = [],
   isOrdered = true,
 ): boolean {
-  const left = [...others]
   const isLogLeftOut = shown.some(isRest) && !shown.some(isOfLog)
   const lines = trimmed(isLogLeftOut ? said.filter(line => !isOfLog(line)) : said)
-  if (!isOrdered) return isAnswerInAnyOrder(trimmed(shown), lines, left)
-  const parts = partsOf(trimmed(shown))
-  let from = 0
-  for (const [index, part] of parts.entries()) {
-    const isLast = index === parts.length - 1
-    const starts = index === 0 ? [from] : range(from, lines.length)
-    let end: number | undefined
-    for (const start of starts) {
-      const rest = [...left]
-      end = endOfPart(part, lines, start, rest)
-      if (end !== undefined && isLast && end !== lines.length) end = undefined
-      if (end === undefined) continue
-      left.splice(0, left.length, ...rest)
-      break
-    }
-    if (end === undefined) return false
-    from = end
-  }
-  return true
+  return (isOrdered ? isAnswerInOrder : isAnswerInAnyOrder)(trimmed(shown), lines, others)
 }
 
 function isOfLog(line: string): boolean {
   return line.startsWith('{"level":')
 }
 
-function isAnswerInAnyOrder(shown: readonly string[], said: readonly string[], others: string[]): boolean {
-  const own = [...said]
-  for (const line of shown) {
-    if (isRest(line)) continue
-    if (!takeFrom(own, line) && !takeFrom(others, line)) return false
-  }
-  return own.length === 0 || shown.some(isRest)
-}
-
-/** Runs of lines between those that stand for any number of lines. */
-function partsOf(shown: readonly string[]): readonly (readonly string[])[] {
-  const parts: string[][] = [[]]
-  for (const line of shown) {
-    if (isRest(line)) parts.push([])
-    else parts[parts.length - 1]?.push(line)
-  }
-  return parts
-}
-
-/** @returns the place behind the part if it stands at `from`; lines of others that it needs are taken out of `others` */
-function endOfPart(
-  part: readonly string[],
+function isAnswerInOrder(
+  [line, ...rest]: readonly string[],
   said: readonly string[],
-  from: number,
-  others: string[],
-): number | undefined {
-  let at = from
-  for (const line of part) {
-    if (at < said.length && isLine(line, said[at] ?? '')) at++
-    else if (!takeFrom(others, line)) return undefined
+  others: readonly string[],
+): boolean {
+  if (line === undefined) return said.length === 0
+  if (isRest(line)) {
+    return (
+      rest.length === 0 || [...said, ''].some((_, from) => isAnswerInOrder(rest, said.slice(from), others))
+    )
   }
-  return at
+  if (isLine(line, said[0]) && isAnswerInOrder(rest, said.slice(1), others)) return true
+  const place = others.findIndex(other => isLine(line, other))
+  return place !== -1 && isAnswerInOrder(rest, said, others.toSpliced(place, 1))
+}
+
+function isAnswerInAnyOrder(
+  shown: readonly string[],
+  said: readonly string[],
+  others: readonly string[],
+): boolean {
+  const [own, left] = [[...said], [...others]]
+  const isThere = shown.every(line => isRest(line) || takeFrom(own, line) || takeFrom(left, line))
+  return isThere && (own.length === 0 || shown.some(isRest))
 }
 
 function takeFrom(lines: string[], shown: string): boolean {
@@ -86,7 +59,8 @@ function isRest(line: string): boolean {
   return /^\s*(…|\.\.\.)\s*$/.test(line)
 }
 
-function isLine(shown: string, said: string): boolean {
+function isLine(shown: string, said: string | undefined): boolean {
+  if (said === undefined) return false
   const parts = shown.trimEnd().split(/…|\.\.\./)
   const pattern = parts.map(part => part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('.*')
   return new RegExp(`^${pattern}$`).test(said.trimEnd())
@@ -96,8 +70,4 @@ function isLine(shown: string, said: string): boolean {
 function trimmed(lines: readonly string[]): readonly string[] {
   const isFull = (line: string) => line.trim() !== ''
   return lines.slice(Math.max(0, lines.findIndex(isFull)), lines.findLastIndex(isFull) + 1)
-}
-
-function range(from: number, to: number): readonly number[] {
-  return Array.from({ length: to - from + 1 }, (_, index) => from + index)
 }

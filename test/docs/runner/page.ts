@@ -73,125 +73,107 @@ const ofBlocks = new Set(['terminal', 'not run', 'file', 'exits with'])
 
 /** @throws Error with path and line where a comment or a block is none that the runner knows */
 export function parsePage(path: string, markdown: string): Page {
-  return new PageParser(path).parse(markdown)
-}
+  const sections: { place: Place; beginsWithServer: boolean; needs: string[]; steps: Step[] }[] = []
+  let comments = new Map<string, string>()
+  let paragraph = ''
+  let isBehindBlock = false
 
-class PageParser {
-  readonly #path: string
-  readonly #sections: { place: Place; beginsWithServer: boolean; needs: string[]; steps: Step[] }[] = []
-  #comments = new Map<string, string>()
-  #paragraph = ''
-  #isBehindBlock = false
-
-  constructor(path: string) {
-    this.#path = path
-    const isOfPackage = path.startsWith('docs/') || path === 'SECURITY.md'
-    this.#begin(isOfPackage ? 'package' : 'repository')
+  const fail = (line: number, message: string): never => {
+    throw new Error(`${path}:${line}: ${message}`)
   }
-
-  parse(markdown: string): Page {
-    const lines = markdown.split('\n')
-    for (let index = 0; index < lines.length; index++) {
-      const text = lines[index] ?? ''
-      const fence = /^( *)(```+)\s*(\S*)/.exec(text)
-      if (fence) {
-        const [, indent = '', ticks = '', language = ''] = fence
-        const end = lines.findIndex((line, at) => at > index && line.trim() === ticks)
-        if (end === -1) throw this.#error(index + 1, 'the block has no end')
-        const content = lines.slice(index + 1, end).map(line => line.replace(new RegExp(`^${indent}`), ''))
-        this.#take({ line: index + 1, language, text: content.map(line => `${line}\n`).join('') })
-        index = end
-      } else if (/^\s*<!--/.test(text)) this.#comment(index + 1, text.trim())
-      else if (text.trim() !== '') this.#prose(index + 1, text)
-      else if (this.#comments.size === 0) this.#paragraph += '\n'
-    }
-    if (this.#comments.size > 0) throw this.#error(lines.length, 'a comment has no block below it')
-    for (const { steps } of this.#sections) {
-      const last = steps[steps.length - 1]
-      const isShown = last?.kind !== 'run' || last.terminal === '' || last.answer !== undefined
-      if (!isShown) throw this.#error(last.line, 'nothing shows what the last terminal of a section says')
-    }
-    return { path: this.#path, sections: this.#sections.filter(({ steps }) => steps.length > 0) }
-  }
-
-  get #section() {
-    return this.#sections[this.#sections.length - 1] ?? this.#begin('package')
-  }
-
-  #begin(place: Place) {
+  const begin = (place: Place) => {
     const section = { place, beginsWithServer: false, needs: [] as string[], steps: [] as Step[] }
-    this.#sections.push(section)
+    sections.push(section)
     return section
   }
+  let section = begin(path.startsWith('docs/') || path === 'SECURITY.md' ? 'package' : 'repository')
 
-  #prose(line: number, text: string): void {
-    if (this.#comments.size > 0) throw this.#error(line, 'a comment has to stand directly above its block')
-    this.#paragraph = this.#paragraph.endsWith('\n\n') ? text : `${this.#paragraph}\n${text}`
-    this.#isBehindBlock = false
+  const takeProse = (line: number, text: string) => {
+    if (comments.size > 0) fail(line, 'a comment has to stand directly above its block')
+    paragraph = paragraph.endsWith('\n\n') ? text : `${paragraph}\n${text}`
+    isBehindBlock = false
   }
 
-  #comment(line: number, text: string): void {
+  const takeComment = (line: number, text: string) => {
     const [, name = '', value = ''] = /^<!-- ([a-z ]+): (.+) -->$/.exec(text) ?? []
-    if (ofSections.has(name)) this.#steerSection(line, name, value)
-    else if (ofBlocks.has(name)) this.#comments.set(name, value)
-    else throw this.#error(line, `unknown comment ${text}`)
+    if (ofSections.has(name)) steerSection(line, name, value)
+    else if (ofBlocks.has(name)) comments.set(name, value)
+    else fail(line, `unknown comment ${text}`)
   }
 
-  #steerSection(line: number, name: string, value: string): void {
+  const steerSection = (line: number, name: string, value: string) => {
     if (name === 'place') {
-      const place = places.find(known => known === value)
-      if (!place) throw this.#error(line, `a place is one of ${places.join(', ')}`)
-      this.#isBehindBlock = false
-      if (this.#section.steps.length > 0) this.#begin(place)
-      else this.#section.place = place
+      const place =
+        places.find(known => known === value) ?? fail(line, `a place is one of ${places.join(', ')}`)
+      isBehindBlock = false
+      if (section.steps.length > 0) section = begin(place)
+      else section.place = place
       return
     }
-    if (this.#section.steps.length > 0) throw this.#error(line, `${name} has to stand above the first block`)
-    if (name === 'needs') this.#section.needs.push(...value.split(/[ ,]+/))
-    else if (value === 'a server') this.#section.beginsWithServer = true
-    else throw this.#error(line, 'a section begins with: a server')
+    if (section.steps.length > 0) fail(line, `${name} has to stand above the first block`)
+    if (name === 'needs') section.needs.push(...value.split(/[ ,]+/))
+    else if (value === 'a server') section.beginsWithServer = true
+    else fail(line, 'a section begins with: a server')
   }
 
-  #take(block: Block): void {
-    const comments = this.#comments
-    this.#comments = new Map()
-    const { steps } = this.#section
-    if (block.language === 'sh') steps.push(this.#commands(block, comments))
-    else if (comments.has('file')) steps.push(this.#file(block, comments.get('file') ?? ''))
-    else if (block.language === '' && comments.has('terminal')) {
+  const takeBlock = (block: Block) => {
+    const { line, language } = block
+    const { steps } = section
+    if (language === 'sh') steps.push(commandsIn(block))
+    else if (comments.has('file')) steps.push(fileIn(block))
+    else if (language === '' && comments.has('terminal')) {
       steps.push({ kind: 'answer', terminal: comments.get('terminal') ?? '', ...answerIn(block) })
     } else if (comments.size > 0) {
-      throw this.#error(block.line, `a comment steers a block that is not run: ${[...comments.keys()]}`)
-    } else if (block.language === '' && this.#isBehindBlock) {
+      fail(line, `a comment steers a block that is not run: ${[...comments.keys()]}`)
+    } else if (language === '' && isBehindBlock) {
       const step = steps.pop()
-      if (step?.kind !== 'run') throw this.#error(block.line, 'an answer without commands')
+      if (step?.kind !== 'run') return fail(line, 'an answer without commands')
       steps.push({ ...step, answer: answerIn(block) })
     }
-    const last = steps[steps.length - 1]
-    this.#isBehindBlock = block.language === 'sh' && last?.kind === 'run'
-    this.#paragraph = ''
+    isBehindBlock = language === 'sh' && steps.at(-1)?.kind === 'run'
+    comments = new Map()
+    paragraph = ''
   }
 
-  #commands({ line, text }: Block, comments: ReadonlyMap<string, string>): RunStep | LeftStep {
+  const commandsIn = ({ line, text }: Block): RunStep | LeftStep => {
     const reason = comments.get('not run')
     if (reason !== undefined) return { kind: 'left', line, commands: text, reason }
-    if (comments.has('file')) throw this.#error(line, 'commands are no file: use a block of another language')
+    if (comments.has('file')) fail(line, 'commands are no file: use a block of another language')
     const exitStatus = Number(comments.get('exits with') ?? 0)
-    if (!Number.isInteger(exitStatus)) throw this.#error(line, 'exits with: a whole number')
+    if (!Number.isInteger(exitStatus)) fail(line, 'exits with: a whole number')
     return { kind: 'run', line, commands: text, terminal: comments.get('terminal') ?? '', exitStatus }
   }
 
-  #file({ line, text }: Block, path: string): FileStep {
-    const isInside = !/^[/~]|\.\./.test(path)
-    if (!isInside) throw this.#error(line, `${path} is outside of the directory of the page`)
-    const name = path.slice(path.lastIndexOf('/') + 1)
-    if (!this.#paragraph.includes(name)) throw this.#error(line, `the text above does not name ${name}`)
-    return { kind: 'file', line, path, content: text }
+  const fileIn = ({ line, text }: Block): FileStep => {
+    const file = comments.get('file') ?? ''
+    if (/^[/~]|\.\./.test(file)) fail(line, `${file} is outside of the directory of the page`)
+    const name = file.slice(file.lastIndexOf('/') + 1)
+    if (!paragraph.includes(name)) fail(line, `the text above does not name ${name}`)
+    return { kind: 'file', line, path: file, content: text }
   }
 
-  #error(line: number, message: string): Error {
-    return new Error(`${this.#path}:${line}: ${message}`)
+  const lines = markdown.split('\n')
+  for (let index = 0; index < lines.length; index++) {
+    const text = lines[index] ?? ''
+    const fence = /^( *)(```+)\s*(\S*)/.exec(text)
+    if (fence) {
+      const [, indent = '', ticks = '', language = ''] = fence
+      const end = lines.findIndex((line, at) => at > index && line.trim() === ticks)
+      if (end === -1) fail(index + 1, 'the block has no end')
+      const content = lines.slice(index + 1, end).map(line => line.replace(new RegExp(`^${indent}`), ''))
+      takeBlock({ line: index + 1, language, text: content.map(line => `${line}\n`).join('') })
+      index = end
+    } else if (/^\s*<!--/.test(text)) takeComment(index + 1, text.trim())
+    else if (text.trim() !== '') takeProse(index + 1, text)
+    else if (comments.size === 0) paragraph += '\n'
   }
+  if (comments.size > 0) fail(lines.length, 'a comment has no block below it')
+  for (const { steps } of sections) {
+    const last = steps.at(-1)
+    const isShown = last?.kind !== 'run' || last.terminal === '' || last.answer !== undefined
+    if (!isShown) fail(last.line, 'nothing shows what the last terminal of a section says')
+  }
+  return { path, sections: sections.filter(({ steps }) => steps.length > 0) }
 }
 
 function answerIn({ line, text }: Block): Answer {

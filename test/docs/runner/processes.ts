@@ -1,5 +1,5 @@
 import { readdir, readFile, readlink } from 'node:fs/promises'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { eventually } from '../../helpers/waiting.ts'
 
 /**
  * Processes as Linux tells of them. What a page has started is found by the variable of its environment and by its working
@@ -17,14 +17,14 @@ export const pageVariable = 'RUN_OF_PAGE'
  * @throws Error if one is still there after 10 s
  */
 export async function endAll(run: string, directory: string): Promise<void> {
-  const deadline = Date.now() + 10_000
-  for (;;) {
-    const left = await processesOf(run, directory)
-    if (left.length === 0) return
-    if (Date.now() > deadline) throw new Error(`processes ${left.join(', ')} of ${directory} do not end`)
+  let left: readonly number[] = []
+  const areGone = async () => {
+    left = await processesOf(run, directory)
     for (const pid of left) signal(pid, 'SIGKILL')
-    await sleep(20)
+    return left.length === 0
   }
+  if (await eventually(areGone, 10_000)) return
+  throw new Error(`processes ${left.join(', ')} of ${directory} do not end`)
 }
 
 /** Sends SIGINT to what a shell waits for, as Ctrl-C does: the process group of its newest child. */

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { isFree } from '../../helpers/redis-server.ts'
+import { eventually } from '../../helpers/waiting.ts'
 import type { Answer, RunStep, Section } from './page.ts'
 import { endAll, pageVariable } from './processes.ts'
 import type { Directory, Stage } from './stage.ts'
@@ -182,18 +182,6 @@ async function findPackages(path: string, needs: readonly string[]): Promise<voi
 
 /** @throws Error if something listens at the port, or still does after 2 s */
 async function findFree(port: number): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    const server = createServer()
-    const isFree = await new Promise<boolean>(resolve => {
-      server.once('error', () => resolve(false))
-      server.listen(port, '127.0.0.1', () => resolve(true))
-    })
-    if (isFree) return await new Promise(resolve => void server.close(() => resolve()))
-    if (attempt === 10) {
-      throw new Error(
-        `port ${port} is taken; pages are run on the ports that they name: end what listens there`,
-      )
-    }
-    await sleep(200)
-  }
+  if (await eventually(() => isFree(port), 2_000)) return
+  throw new Error(`port ${port} is taken; pages are run on the ports that they name: end what listens there`)
 }

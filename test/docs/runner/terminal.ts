@@ -14,12 +14,6 @@ interface Entry {
   shown: number
 }
 
-interface Ended {
-  readonly status: number
-  /** Whether it left a program in the background. */
-  readonly hasJobs: boolean
-}
-
 /**
  * A bash into which a page's commands are typed, block by block. Each block's output goes into a file of its own, so that
  * the commands' own is told apart from that of programs which earlier blocks have left in the background.
@@ -59,8 +53,8 @@ export class Terminal {
     ])
   }
 
-  /** @returns undefined if the commands have not ended within `deadline` milliseconds */
-  async ended(deadline: number): Promise<Ended | undefined> {
+  /** @returns undefined if the commands have not ended within `deadline` milliseconds; `hasJobs`: they left a program in the background */
+  async ended(deadline: number): Promise<{ status: number; hasJobs: boolean } | undefined> {
     const files = this.#last?.files
     const until = Date.now() + deadline
     do {
