@@ -1,8 +1,6 @@
-import { plain } from '../../src/conformance/views.ts'
-import { measuredAt, otherThing, readAll, thing, write } from '../../src/conformance/writes.ts'
-import { listDocuments } from '../../src/core/list-documents.ts'
+import { measuredAt, otherThing, thing, write } from '../../src/conformance/writes.ts'
 import type { NewRecord, StoredRecord } from '../../src/core/record/record.ts'
-import type { LatestOfThing, LogQuery, Store } from '../../src/store/contract.ts'
+import type { Store } from '../../src/store/contract.ts'
 import { withShownTime } from '../helpers/shown-time.ts'
 
 const hour = 3_600_000
@@ -12,8 +10,8 @@ export const crowdSize = 1_300
 /** Of the second thing's long resource. */
 export const manyRecords = 5_000
 
-const knownIds = ['first', 'second', 'of a partial write']
-const forgottenId = 'of the day before'
+export const knownIds = ['first', 'second', 'of a partial write']
+export const forgottenId = 'of the day before'
 
 const answerOfPartial = {
   rejected: [{ index: 1, field: 'value', reason: 'invalid_value', message: 'no' }],
@@ -25,8 +23,6 @@ export function crowdRecord(place: number): Omit<NewRecord, 'place'> {
   const value = [{ of: place, is: 'object' }, place, `of ${place}: ${'long '.repeat(10)}`][place % 3]
   return { key: 'crowd', datetime: measuredAt, value: JSON.stringify(value), explicit: true }
 }
-
-export const wholeLog: LogQuery = { after: 0, before: Number.POSITIVE_INFINITY, order: 'asc', limit: 100_000 }
 
 const oddValues: readonly Partial<StoredRecord>[] = [
   { value: '21.50' },
@@ -113,49 +109,4 @@ async function fillAs({ records, documents, refused }: Store, show: (time: numbe
     },
     'keep',
   )
-}
-
-/** Everything that the ports show, but for write numbers. */
-export async function contentOf({ records, documents, refused }: Store): Promise<unknown> {
-  const things = [thing, otherThing, 'nobody']
-  const ofThings = things.map(async thingId => {
-    const keys = await records.resources(thingId)
-    const more = ['gone', 'told alone', '$settings', '$geo']
-    const read = [...new Set([...keys, ...more])].map(async key => ({
-      key,
-      isKnown: (await records.read(thingId, key, { order: 'asc', limit: 1 })) !== undefined,
-      ascending: await readAll(records, { thingId, key }),
-      descending: await readAll(records, { thingId, key, order: 'desc' }),
-      state: await records.state(thingId, key),
-    }))
-    const answers = [...knownIds, forgottenId].map(id =>
-      records.answerOf(thingId, id, measuredAt + 3_600_000),
-    )
-    return {
-      keys,
-      resources: await Promise.all(read),
-      answers: await Promise.all(answers),
-      refused: await refused.list(thingId, 100),
-    }
-  })
-  const kept: unknown[] = []
-  for await (const document of listDocuments(documents, '')) kept.push(document)
-  return {
-    things: await Promise.all(ofThings),
-    latest: await latestOf(records),
-    documents: kept,
-    log: (await records.readLog(wholeLog)).map(commit => {
-      const { writeNumber: _, ...said } = plain(commit)
-      return said
-    }),
-  }
-}
-
-async function latestOf(records: Store['records']): Promise<readonly LatestOfThing[]> {
-  const snapshot = await records.snapshot()
-  const latest: LatestOfThing[] = []
-  for await (const page of snapshot.latest({})) latest.push(...page)
-  await snapshot.close()
-  const nameOf = ({ thingId, key }: LatestOfThing) => `${thingId} ${key}`
-  return latest.sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
 }

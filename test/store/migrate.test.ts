@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { readAll, received, thing, write } from '../../src/conformance/writes.ts'
-import type { Store } from '../../src/store/contract.ts'
+import { plain } from '../../src/conformance/views.ts'
+import { measuredAt, otherThing, readAll, received, thing, write } from '../../src/conformance/writes.ts'
+import { listDocuments } from '../../src/core/list-documents.ts'
+import type { LatestOfThing, LogQuery, Store, StoreDriver } from '../../src/store/contract.ts'
+import { createLevelStore } from '../../src/store/level/index.ts'
 import { type MigrateOptions, migrate, type Progress } from '../../src/store/migrate/migrate.ts'
 import { Source } from '../../src/store/migrate/source.ts'
 import { Target } from '../../src/store/migrate/target.ts'
@@ -13,11 +16,12 @@ import { startRedisCluster } from '../helpers/redis-cluster.ts'
 import { redisOfTests } from '../helpers/redis-of-test.ts'
 import { withShownTime } from '../helpers/shown-time.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
-import { contentOf, crowdRecord, crowdSize, manyRecords, wholeLog } from './everything.ts'
+import { crowdRecord, crowdSize, forgottenId, knownIds, manyRecords } from './everything.ts'
 import { packAll } from './level/compaction/packed-store.ts'
-import { interrupt, sourceOf, stageMigration, storeTimeout, targetOf } from './migrate/stage.ts'
+import { interrupt, stageMigration, storeTimeout, targetOf } from './migrate/stage.ts'
 
 const redis = redisOfTests()
+const wholeLog: LogQuery = { after: 0, before: Number.POSITIVE_INFINITY, order: 'asc', limit: 100_000 }
 
 function stage(filling?: (store: Store) => Promise<void>): Promise<MigrateOptions> {
   return stageMigration(redis.url, filling)
@@ -27,6 +31,11 @@ async function open(driver: Parameters<typeof openStore>[0]): Promise<Store> {
   const store = await openStore(driver, { storeTimeout })
   onTestFinished(() => store.close())
   return store
+}
+
+/** The embedded store that these options move. */
+function sourceOf({ location }: MigrateOptions): StoreDriver {
+  return createLevelStore({ location })
 }
 
 async function openBoth(options: MigrateOptions): Promise<[source: Store, target: Store]> {
@@ -209,3 +218,48 @@ describe('Target.load()', () => {
     expect(await client.hkeys(database.keys.documents)).toEqual(['things/a'])
   })
 })
+
+/** Everything that the ports show, but for write numbers. */
+async function contentOf({ records, documents, refused }: Store): Promise<unknown> {
+  const things = [thing, otherThing, 'nobody']
+  const ofThings = things.map(async thingId => {
+    const keys = await records.resources(thingId)
+    const more = ['gone', 'told alone', '$settings', '$geo']
+    const read = [...new Set([...keys, ...more])].map(async key => ({
+      key,
+      isKnown: (await records.read(thingId, key, { order: 'asc', limit: 1 })) !== undefined,
+      ascending: await readAll(records, { thingId, key }),
+      descending: await readAll(records, { thingId, key, order: 'desc' }),
+      state: await records.state(thingId, key),
+    }))
+    const answers = [...knownIds, forgottenId].map(id =>
+      records.answerOf(thingId, id, measuredAt + 3_600_000),
+    )
+    return {
+      keys,
+      resources: await Promise.all(read),
+      answers: await Promise.all(answers),
+      refused: await refused.list(thingId, 100),
+    }
+  })
+  const kept: unknown[] = []
+  for await (const document of listDocuments(documents, '')) kept.push(document)
+  return {
+    things: await Promise.all(ofThings),
+    latest: await latestOf(records),
+    documents: kept,
+    log: (await records.readLog(wholeLog)).map(commit => {
+      const { writeNumber: _, ...said } = plain(commit)
+      return said
+    }),
+  }
+}
+
+async function latestOf(records: Store['records']): Promise<readonly LatestOfThing[]> {
+  const snapshot = await records.snapshot()
+  const latest: LatestOfThing[] = []
+  for await (const page of snapshot.latest({})) latest.push(...page)
+  await snapshot.close()
+  const nameOf = ({ thingId, key }: LatestOfThing) => `${thingId} ${key}`
+  return latest.sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
+}

@@ -1,21 +1,11 @@
-import { type ChainedBatchWriteOptions, ClassicLevel } from 'classic-level'
+import { ClassicLevel } from 'classic-level'
 import { vi } from 'vitest'
-
-type Batch = ReturnType<ClassicLevel['batch']>
-type Write = () => Promise<void>
+import { type Through, writtenThrough } from './compaction/die-at-batch.ts'
 
 /** Has every batch of every database written by `through`, which is given what really writes it, until mocks are restored. */
-export function writeBatches(
-  through: (write: Write, options: ChainedBatchWriteOptions) => Promise<void>,
-): void {
-  const prototype = ClassicLevel.prototype as unknown as { batch: () => Batch }
-  const begin = prototype.batch
-  vi.spyOn(prototype, 'batch').mockImplementation(function (this: ClassicLevel) {
-    const batch = begin.call(this)
-    const write = batch.write.bind(batch)
-    batch.write = (options: ChainedBatchWriteOptions = {}) => through(() => write(options), options)
-    return batch
-  })
+export function writeBatches(through: Through): void {
+  const { batch } = ClassicLevel.prototype
+  vi.spyOn(ClassicLevel.prototype, 'batch').mockImplementation(writtenThrough(batch, through))
 }
 
 /** Has the next batch that is waited for on the disk reported as failed although it is there. */

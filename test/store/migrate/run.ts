@@ -87,11 +87,10 @@ function shareIn(progress: string, step: Step): number | undefined {
 async function compare(dataDir: string, redis: RedisServer, thingId: string): Promise<void> {
   const embedded = await digestsOf(createLevelStore({ location: storeLocation(dataDir) }), thingId)
   const moved = await digestsOf(createRedisStore({ url: redis.url }), thingId)
-  const same = (key: string) => moved.get(key)?.sha256 === embedded.get(key)?.sha256
   for (const [key, { count, sha256 }] of embedded) {
     const there = moved.get(key)
     report.line(
-      same(key),
+      there?.sha256 === sha256,
       `${key}: ${count} and ${there?.count} records, SHA-256 ${sha256} and ${there?.sha256}`,
     )
   }
@@ -102,19 +101,13 @@ async function compare(dataDir: string, redis: RedisServer, thingId: string): Pr
   )
 }
 
-interface Digest {
-  readonly count: number
-  /** Over datetime, value and position of every record, in order. */
-  readonly sha256: string
-}
-
 const pageSize = 1_000
 const storeTimeout = 60_000
 
 /** By resource of the thing, as the store's own port gives them; no process holds the store. */
-async function digestsOf(driver: StoreDriver, thingId: string): Promise<ReadonlyMap<string, Digest>> {
+async function digestsOf(driver: StoreDriver, thingId: string) {
   const store = await openStore(driver, { storeTimeout })
-  const digests = new Map<string, Digest>()
+  const digests = new Map<string, Awaited<ReturnType<typeof digestOf>>>()
   for (const key of await store.records.resources(thingId)) {
     digests.set(key, await digestOf(store.records, thingId, key))
   }
@@ -122,7 +115,8 @@ async function digestsOf(driver: StoreDriver, thingId: string): Promise<Readonly
   return digests
 }
 
-async function digestOf(records: RecordStore, thingId: string, key: string): Promise<Digest> {
+/** @returns how many records there are, and the SHA-256 of datetime, value and position of each, in order */
+async function digestOf(records: RecordStore, thingId: string, key: string) {
   const hash = createHash('sha256')
   let count = 0
   let cursor: string | undefined

@@ -31,11 +31,6 @@ export async function stageMigration(
   }
 }
 
-/** The embedded store that these options move. */
-export function sourceOf({ location }: MigrateOptions): StoreDriver {
-  return createLevelStore({ location })
-}
-
 /** The store in Redis that these options move it to. */
 export function targetOf({ url, prefix = 'thingwire' }: MigrateOptions): StoreDriver {
   return createRedisStore({ url, prefix })

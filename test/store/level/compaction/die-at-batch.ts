@@ -12,30 +12,33 @@ export interface DyingBatch {
   readonly isOfCompactor: boolean
 }
 
-type Batch = ReturnType<ClassicLevel['batch']>
+type Begin = (this: ClassicLevel) => ReturnType<ClassicLevel['batch']>
+export type Through = (write: () => Promise<void>, options: ChainedBatchWriteOptions) => Promise<void>
+
+/** `batch` of a database, the batch of which is written by `through`. */
+export function writtenThrough(begin: unknown, through: Through): Begin & ClassicLevel['batch'] {
+  const written: Begin = function () {
+    const batch = (begin as Begin).call(this)
+    const write = batch.write.bind(batch)
+    batch.write = (options: ChainedBatchWriteOptions = {}) => through(() => write(options), options)
+    return batch
+  }
+  return written as Begin & ClassicLevel['batch']
+}
 
 /** Has this process die by kill -9 at a batch that LevelDB is given from now on. */
 export function dieAtBatch({ death, number, isOfCompactor }: DyingBatch): void {
+  const { prototype } = ClassicLevel
+  const die = () => void process.kill(process.pid, 'SIGKILL')
   let left = number
-  const prototype = ClassicLevel.prototype as unknown as { batch: () => Batch }
-  const begin = prototype.batch
-  prototype.batch = function batch(this: ClassicLevel) {
-    const made = begin.call(this)
-    const through = made.write.bind(made)
-    made.write = async (options: ChainedBatchWriteOptions = {}) => {
-      // Those of the compactor alone are not waited for on the disk.
-      const isCounted = !isOfCompactor || options.sync === false
-      if (!isCounted || --left > 0) return await through(options)
-      if (death === 'before') die()
-      const written = through(options)
-      if (death === 'while') die()
-      await written
-      die()
-    }
-    return made
-  }
-}
-
-function die(): void {
-  process.kill(process.pid, 'SIGKILL')
+  prototype.batch = writtenThrough(prototype.batch, async (write, { sync }) => {
+    // Those of the compactor alone are not waited for on the disk.
+    const isCounted = !isOfCompactor || sync === false
+    if (!isCounted || --left > 0) return await write()
+    if (death === 'before') die()
+    const written = write()
+    if (death === 'while') die()
+    await written
+    die()
+  })
 }

@@ -14,11 +14,6 @@ export const historiesAtOnce = 50
 const lives = 3
 const queries = 3
 
-export interface HistoriesRun {
-  readonly kills: number
-  readonly faults: readonly string[]
-}
-
 /** What is known of a history. */
 interface Known {
   readonly seed: number
@@ -27,7 +22,7 @@ interface Known {
 }
 
 /** Chunks histories in a store that is packed meanwhile and killed three times, and looks at all of it behind each kill. */
-export async function runHistories(directory: string, firstSeed: number): Promise<HistoriesRun> {
+export async function runHistories(directory: string, firstSeed: number) {
   const location = join(directory, `store${firstSeed}`)
   const random = new Random(firstSeed)
   const seeds = count(historiesAtOnce).map(index => firstSeed + index)
@@ -192,19 +187,11 @@ interface Lived {
   readonly done: number
 }
 
-interface Death {
-  /** Whether it was killed; otherwise all histories went on to their end. */
-  readonly isKilled: boolean
-  /** By the seed of the history. */
-  readonly lived: ReadonlyMap<number, Lived>
-  /** What was wrong while it lived. */
-  readonly errors: string
-}
-
 const program = fileURLToPath(new URL('killed-histories.ts', import.meta.url))
 const tsx = import.meta.resolve('tsx')
 
-async function live(life: Life): Promise<Death> {
+/** @returns whether it was killed (otherwise all histories went on to their end), how far each came by its seed, what was wrong */
+async function live(life: Life) {
   const child = new Child(process.execPath, ['--import', tsx, program, JSON.stringify(life)])
   const { signal, stdout, stderr } = await child.exited
   const lived = new Map<number, { begun: number; done: number }>()
