@@ -229,7 +229,7 @@ describe('a position without a value', () => {
       const command = `${credential} exec ${process.execPath} ${process.cwd()}/dist/cli/main.js ${args}`
       return new Program({ command: 'script', debianPackage: 'bsdutils' }, ['-qefc', command, '/dev/null'])
     }
-    expect((await onTerminal('read fix').ended).output).toMatch(/Z +60 +23\s*$/)
+    expect((await onTerminal('read fix').exited).output).toMatch(/Z +60 +23\s*$/)
     const tail = onTerminal('tail')
     await tail.said(/^watching /m)
     await write(server, thing, { values })
