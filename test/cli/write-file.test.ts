@@ -113,6 +113,9 @@ describe('thingwire write --file', () => {
     expect(code).toBe(0)
     expect(stderr.match(/^thingwire: note: .*$/gm)).toEqual([
       expect.stringMatching(/note: field1: 2 values stored as text, the first on line 2: 21,5;/),
+      expect.stringMatching(
+        /note: these records are stored; to correct them, remove them first \(thingwire remove\)/,
+      ),
     ])
     expect((await readAll(server, thing, 'field1')).map(({ value }) => value)).toEqual(['21,6', '21,5'])
   })

@@ -19,8 +19,7 @@ export function readingOf(operand: string): Pick<WrittenRecord, 'key' | 'value'>
   if (!isReading(operand)) {
     throw usageError(`${operand} is not a reading: write key=value, such as temperature=21.5`)
   }
-  const end = operand.indexOf('=')
-  const [key, text] = [operand.slice(0, end), operand.slice(end + 1)]
+  const [, key = '', text = ''] = /^([^=]*)=(.*)$/s.exec(operand) ?? []
   if (!isMagicKey(key) && !isOrdinaryKey(key)) {
     throw usageError(
       `${JSON.stringify(key)} in ${operand} is no key: a key is 1 to 128 letters, digits, ".", "-" or "_"`,

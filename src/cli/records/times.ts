@@ -174,9 +174,10 @@ export class RowTimes {
     if (whole !== undefined) return whole
     if (timeOfDay.test(text)) return this.#ofTimeOfDay(line, text, date)
     if (!number.test(text)) return unreadable(text)
-    const unit = date === undefined ? 's, ms, us or ns' : '1h, 30m, 1m or hhmm (09:30 is 930)'
-    const what = date === undefined ? 'it is a Unix time' : 'it counts from midnight on'
-    return `the time ${JSON.stringify(text)} is a number: if ${what}, give its unit with --time-unit ${unit}`
+    const start = `the time ${JSON.stringify(text)} is a number: if`
+    return date === undefined
+      ? `${start} it is a Unix time, give its unit with --time-unit s, ms, us or ns; if a spreadsheet counts days, export dates`
+      : `${start} it counts from midnight on, give its unit with --time-unit 1h, 30m, 1m or hhmm (09:30 is 930)`
   }
 
   /** @param local milliseconds that clocks show @throws CommandError failed without `--tz`, or if the file names another zone */

@@ -70,10 +70,16 @@ export async function writeFile(named: string | undefined, file: string, flags: 
   })
   progress.clear()
   await state?.remove()
-  for (const note of reader.notes.lines()) progress.say(`thingwire: note: ${printable(note)}`)
+  const notes = reader.notes.lines()
+  for (const note of notes) progress.say(`thingwire: note: ${printable(note)}`)
+  if (notes.length > 0 && flags.store) progress.say(correcting)
   const text = resultText(done, thing, { name, isStored: flags.store })
   await showResult(thing, done, { text, json: flags.json })
 }
+
+/** A corrected file does not replace records: a value stands beside the one that it corrects. */
+const correcting =
+  'thingwire: note: these records are stored; to correct them, remove them first (thingwire remove), then write the corrected file. --dry-run shows notes before anything is stored'
 
 /** The server does not say how many of the records are new: the text counts what the file holds. */
 function resultText(

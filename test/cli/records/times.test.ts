@@ -69,7 +69,7 @@ describe('Unix times', () => {
     const text = `time,n\n${number},1\n`
     expect(await times(text, { timeUnit })).toEqual({ times: ['2026-11-20T09:30'], faults: [] })
     expect((await times(text)).faults).toEqual([
-      `2 datetime: the time "${number}" is a number: if it is a Unix time, give its unit with --time-unit s, ms, us or ns (column time)`,
+      `2 datetime: the time "${number}" is a number: if it is a Unix time, give its unit with --time-unit s, ms, us or ns; if a spreadsheet counts days, export dates (column time)`,
     ])
   })
 
