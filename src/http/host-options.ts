@@ -22,7 +22,7 @@ export const hostOptions = {
   // Hand-made clients leave out Host, and no route needs it.
   http: { requireHostHeader: false },
   clientErrorHandler: (error: NodeJS.ErrnoException, socket: Socket) => refuseConnection(error, socket),
-  // For a path with a broken percent-encoding or an overlong part, which Fastify would echo.
+  // Called for a path with a broken percent-encoding or an overlong part. By default Fastify would echo the path.
   frameworkErrors: (error: { code: string }, request: FastifyRequest, reply: FastifyReply) => {
     const isTooLong = error.code === 'FST_ERR_MAX_PARAM_LENGTH'
     const refusal = isTooLong
@@ -37,7 +37,7 @@ export const hostOptions = {
 
 const refused = new WeakSet<Socket>()
 
-/** Answers bytes that are not HTTP or come too slowly, and closes the connection. */
+/** Answers bytes that are not HTTP or arrive too slowly, and closes the connection. */
 function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
   if (refused.has(socket)) return
   refused.add(socket)
@@ -56,7 +56,7 @@ function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
   const isAnswered = answering?.headersSent || isRefusing(socket)
   const answer = isAnswered ? '' : rawRefusal(loss ?? refusalOf(error))
   socket.end(answer, () => socket.destroy())
-  // After the answer was sent, since the answer of the route is then dropped.
+  // Only after this answer was sent, so that the answer of the route is dropped.
   if (loss) giveUpBody(answering.req, loss)
 }
 
@@ -67,7 +67,7 @@ function refusalOf({ code }: NodeJS.ErrnoException): ThingwireError {
   return new ThingwireError('head_too_large', message)
 }
 
-/** Closes the connection after this answer and the answers to the pipelined requests behind it. */
+/** Closes the connection after this answer and the answers to the pipelined requests after it. */
 function closeAfter(answering: ServerResponse, socket: Socket): void {
   answering.once('close', () => {
     const next = answerUnderWay(socket)
@@ -76,7 +76,7 @@ function closeAfter(answering: ServerResponse, socket: Socket): void {
   })
 }
 
-/** The response that Node is sending or waiting for on a connection; Node's default handler reads the same field. */
+/** The first unfinished response of a connection; Node's default handler reads the same field. */
 function answerUnderWay(socket: Socket): ServerResponse | undefined {
   return (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined
 }

@@ -16,23 +16,23 @@ export interface HttpThings {
   readonly records: Pick<RecordStore, 'read' | 'aggregate' | 'resources' | 'remove'>
   readonly refused: Pick<RefusedWrites, 'list'>
   readonly live: Live
-  /** From which event streams resume. */
+  /** The log from which event streams resume. */
   readonly streamLog: StreamLog
   readonly magic: MagicStates
   readonly access: Access
   readonly limits: Limits
-  /** The queue of costly reads, which takes turns between principals by their names. */
+  /** The queue of costly reads, in which principals, identified by name, take turns. */
   readonly costlyReads: FairQueue
   readonly registry: ThingRegistry
   readonly sessions: AccessSessionRegistry
   readonly activationCodes: ActivationCodes
   readonly clock: ReceiptClock
-  /** Undefined if the server does not forward. */
+  /** Undefined if the server does not forward records. */
   readonly forward?: ForwardReporter | undefined
   /** Notified of each answered write. */
   readonly observer?: Observer | undefined
-  /** A consistent copy of the store. @throws ThingwireError not_found if the store cannot give one */
+  /** A consistent copy of the store. @throws ThingwireError not_found if the store cannot make one */
   backup(): AsyncIterable<Uint8Array>
-  /** Whether the store works. True even if the disk is short, so that a load balancer does not cut off the reads. */
+  /** Whether the store works. True even if disk space is short, so that a load balancer does not cut off reads. */
   isReady(): boolean
 }

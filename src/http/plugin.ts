@@ -46,17 +46,17 @@ import { visibleThingsRoute } from './routes/visible-things.ts'
 import { writeRecords, writeRoute } from './routes/write.ts'
 
 export interface ThingsHttpOptions {
-  /** What `createThings` gives. The plugin does not close it. */
+  /** The result of `createThings`. The plugin does not close it. */
   readonly things: Pluggable<HttpThings>
-  /** Largest body in bytes, before and after inflating. Default: the host's `bodyLimit`, which is 1 MiB by default. */
+  /** Maximum body size in bytes, both before and after inflating. Default: the host's `bodyLimit`, which is 1 MiB by default. */
   readonly bodyLimit?: number
-  /** Web origins whose pages may read the answers; `*` is any, and the default. */
+  /** Web origins whose pages may read the answers. Default: `*`, which allows any origin. */
   readonly allowedOrigins?: readonly string[] | undefined
   /** Whether the host is stopping; `/readyz` then answers 503. Default: never. */
   readonly isDraining?: () => boolean
-  /** Milliseconds for which a client of a live stream may accept no data before it is cut. Default 5,000. */
+  /** Milliseconds for which a client of a live stream may accept no data before it is disconnected. Default 5,000. */
   readonly drainTimeout?: number
-  /** Whether the app answers errors and unknown paths, and wrong methods on later routes, as `/v2` does. Default false. */
+  /** Whether the whole app answers errors, unknown paths and, on later routes, wrong methods as `/v2` does. Default false. */
   readonly ownsApp?: boolean
 }
 
@@ -78,7 +78,7 @@ const optionRules = {
  * The HTTP door (contract §6): `/v2`, `/healthz` and `/readyz`. It does not change the host's own routes, parsers, error handler
  * and hooks. Create the host with `hostOptions`.
  *
- * @throws TypeError, when it is registered, of an option that is missing, wrong or unknown
+ * @throws TypeError, on registration, if an option is missing, wrong or unknown
  */
 export const thingsHttp: FastifyPluginAsync<ThingsHttpOptions> = fastifyPlugin(
   async (app: FastifyInstance, options: ThingsHttpOptions) => {
@@ -89,8 +89,8 @@ export const thingsHttp: FastifyPluginAsync<ThingsHttpOptions> = fastifyPlugin(
     if (ownsApp) {
       app.setErrorHandler(replyError)
       paths.watch(app)
-      // In a hook: the not-found handler would run only after the body is parsed, and routes for each method and path took
-      // 20 ms of each start.
+      // In a hook: the not-found handler would run only after the body is parsed, and routes for each method and path would
+      // add 20 ms to each start.
       app.addHook('onRequest', (request, reply, done) => {
         if (request.is404) paths.refuse(request, reply).catch(done)
         else done()
@@ -155,8 +155,8 @@ async function registerDoor(
 }
 
 /**
- * Adds `no-store`: an answer may contain a credential, and caches that skip requests with Authorization do not see a token in a
- * path. The ack of a write goes without, to stay small.
+ * Adds `no-store`: an answer may contain a credential, and a cache that skips requests with Authorization does not notice a token
+ * in a path. The ack of a write does not get this header, to stay small.
  */
 function keepOutOfCaches(v2: FastifyInstance): void {
   v2.addHook('onRoute', route => {
@@ -238,8 +238,8 @@ function allowOrigins(scope: FastifyInstance, allowedOrigins: readonly string[])
 const tolerant = [writeRecords, activateThing]
 
 /**
- * Makes every other route refuse query parameters that its operation does not name, and a body if it names none. A DELETE with a
- * misspelled `startDate`, or with one in a body, would otherwise remove everything.
+ * Makes every route refuse query parameters that its operation does not name, and a body if it names none, except for `tolerant`
+ * operations. A DELETE with a misspelled `startDate`, or with `startDate` in a body, would otherwise remove everything.
  */
 function refuseUnknown(v2: FastifyInstance, bodies: JsonBodies, redactor: Redactor): void {
   v2.addHook('onRoute', route => {
@@ -283,11 +283,11 @@ class KnownPaths {
     })
   }
 
-  /** Makes all other methods of `url` answer with `refuse`. @param url may end in a wildcard */
+  /** Makes every method that has no route at `url` answer with `refuse`. @param url may end in a wildcard */
   refuseRest(scope: FastifyInstance, url: string): void {
     const known = this.#methods.get(normalise(scope.prefix + url))
     const method = scope.supportedMethods.filter(name => !known?.has(name))
-    // Also in onRequest, before the body is read.
+    // `refuse` is also in onRequest, so that it runs before the body is read.
     scope.route({ method, url, onRequest: this.refuse, handler: this.refuse })
   }
 

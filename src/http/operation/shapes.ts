@@ -6,7 +6,7 @@ import { ordinaryKey } from '../../core/record/key.ts'
 import { thingIdForm, tokenForm } from '../../core/token.ts'
 import { catalogue } from '../../errors.ts'
 
-/** Shapes of the data on the wire. They only describe: the core judges a write, and a test compares the two. */
+/** Shapes of the data on the wire, only as a description: the core checks writes itself, and a test compares the two. */
 
 interface ShapeNote {
   /** The name of the schema in documents. */

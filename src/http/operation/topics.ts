@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Grants of other topics for a session or a thing; the core checks the filters. */
+/** Topics, other than Thingwire's own, that are granted to a session or a thing; the core checks the filters. */
 export const topicGrants = z.array(
   z.strictObject(
     {

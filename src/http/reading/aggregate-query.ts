@@ -9,30 +9,30 @@ import { type AggregateFunction, isAggregateFunction } from './interval-summary.
 const maximumKeys = 20
 const defaultIntervals = 1000
 const maximumIntervals = 10_000
-/** Intervals of all keys in one answer: about the pixels of a screen of charts. */
+/** Maximum number of intervals of all keys in one answer: about one per pixel for a screen of charts. */
 const maximumOfAllKeys = 40_000
-/** A chart draws avg as a line and min to max as a band; it needs count to update avg with live records. */
+/** Functions for `points`: a chart draws avg as a line, min to max as a band, and needs count to update avg with live records. */
 const ofPoints: readonly AggregateFunction[] = ['avg', 'min', 'max', 'count', 'first', 'last']
 
-/** Most intervals that cost as little as a short page. */
+/** Maximum number of intervals that cost as little as a short page. */
 const fewIntervals = 100
 
 export interface AggregateQuery {
-  /** In the order of the query. */
+  /** The functions in the order of the query. */
   readonly functions: readonly AggregateFunction[]
   /** Undefined: the shortest round length with which the range has at most `limit` intervals. */
   readonly interval: Interval | undefined
   /** Undefined: UTC. */
   readonly zone: TimeZone | undefined
   readonly order: 'asc' | 'desc'
-  /** Most intervals of a key in one answer. */
+  /** Maximum number of intervals of a key in one answer. */
   readonly limit: number
   readonly range: TimeRange
-  /** Whether intervals without records are wanted too. */
+  /** Whether intervals without records are included. */
   readonly isWithEmpty: boolean
 }
 
-/** The distinct keys of a query, in its order. @throws ThingwireError invalid_keys */
+/** The distinct keys of a query, in the order of the query. @throws ThingwireError invalid_keys */
 export function keysOf(query: Query): readonly string[] {
   const keys = [...new Set(query.text('keys', 'invalid_keys')?.split(','))]
   if (keys.length < 1 || keys.length > maximumKeys || !keys.every(isKey))
@@ -41,7 +41,7 @@ export function keysOf(query: Query): readonly string[] {
 }
 
 /**
- * The intervals that a query asks for, with `aggregate` and `interval` or with `points`; undefined without these.
+ * The intervals that a query asks for, with `aggregate` and `interval` or with `points`; undefined without these parameters.
  *
  * @param keys number of keys
  * @throws ThingwireError invalid_aggregate, invalid_interval, invalid_points, invalid_time_zone, invalid_range, invalid_limit, invalid_query
@@ -59,7 +59,7 @@ export async function aggregateQueryOf(query: Query, keys: number): Promise<Aggr
   }
 }
 
-/** Whether an answer is cheap, whatever is stored: it has few intervals and no time zone, whose clock changes cost more. */
+/** Whether an answer is cheap, whatever is stored: few intervals and no time zone, since its clock changes would cost more. */
 export function hasFewIntervals({ interval, zone, limit, range: { from, to } }: AggregateQuery): boolean {
   if (!interval || zone) return false
   if (limit <= fewIntervals) return true
@@ -102,7 +102,7 @@ function parseFunctions(text: string): readonly AggregateFunction[] {
 async function zoneOf(query: Query): Promise<TimeZone | undefined> {
   const name = query.text('tz', 'invalid_time_zone')
   if (name === undefined) return undefined
-  // The plus of Etc/GMT+3 arrives as a space if it was not percent-encoded.
+  // The plus sign of Etc/GMT+3 arrives as a space if it was not percent-encoded.
   const zone = await timeZoneOf(name.replace(' ', '+'))
   if (zone) return zone
   throw new ThingwireError(

@@ -9,15 +9,15 @@ import type { AggregateQuery } from './aggregate-query.ts'
 import { bucketsOf, durationOf, type EvenInterval, type Interval, intervalName } from './interval.ts'
 import { intervalText } from './interval-summary.ts'
 
-/** Characters of `first` and `last` after which the intervals of a key end early, since each can be 64 KiB. */
+/** Characters of `first` and `last`, each at most 64 KiB, after which the intervals of a key end early. */
 const maximumText = 1024 * 1024
-/** The same limit for all keys of an answer together. */
+/** The corresponding limit for all keys of an answer together. */
 const maximumTextOfAll = 4 * maximumText
-/** Buckets whose texts are made between two pauses. */
+/** Number of buckets that are converted to text between two pauses. */
 const bucketsAtOnce = 64
 
 export interface AggregateAnswer {
-  /** By key, in the order of the query: a JSON text for each interval. */
+  /** A JSON text for each interval, by key in the order of the query. */
   readonly series: ReadonlyMap<string, readonly string[]>
   /** Length of the intervals, if the server chose it. */
   readonly interval?: string
@@ -27,13 +27,13 @@ export interface AggregateAnswer {
 
 interface Series {
   readonly items: readonly Item[]
-  /** As in `Aggregates`. */
+  /** `from` or, in descending order, `to` of the rest; milliseconds. */
   readonly next?: number
 }
 
 interface Item {
   readonly start: number
-  /** JSON */
+  /** The interval as JSON text. */
   readonly text: string
 }
 
@@ -41,7 +41,7 @@ interface Item {
  * Summarises each interval of a range, for each key. The answer ends at the same interval for all keys, so that one request
  * continues all of them.
  *
- * @throws ThingwireError unknown_resource if no key was ever written, and those of a store that fails
+ * @throws ThingwireError unknown_resource if no key was ever written, or an error of the store
  */
 export async function aggregate(
   records: Pick<RecordStore, 'aggregate' | 'read'>,
@@ -60,7 +60,7 @@ export async function aggregate(
   const found = new Map<string, Series>()
   let end = all?.next
   for (const key of keys) {
-    // A key ends where an earlier one ended; the next request reads the rest.
+    // The intervals end where those of an earlier key ended; the next request reads the rest.
     const asked = { ...query, range: upTo(range, end, order) }
     const series = await seriesOf(records, thingId, key, asked, buckets, mostText)
     if (!series) continue
@@ -116,7 +116,7 @@ async function seriesOf(
     const next = answer?.next
     if (next === undefined) return { items }
     if (items.length === limit || characters >= mostText) return { items, next }
-    // The store also ends an answer early for a long first or last that was not asked for.
+    // The store also ends an answer early if first or last is long, even if the query names neither.
     rest = order === 'asc' ? { ...range, from: next } : { ...range, to: next }
   }
 }
@@ -143,7 +143,7 @@ async function bucketsIn(
   const all: Bucket[] = []
   if (from === undefined || to === undefined || from >= to) return { buckets: all }
   for (let at = order === 'asc' ? from : to - 1; ; ) {
-    // The first bucket in a time zone can take milliseconds, to look up its clock changes.
+    // The first bucket in a time zone can take milliseconds, since the clock changes of the zone are looked up.
     await readSlices.pause()
     const bucket = buckets.at(at)
     all.push(bucket)
@@ -170,7 +170,7 @@ function withEmpty(items: readonly Item[], empty: readonly Item[]): readonly str
   return empty.map(({ start, text }) => texts.get(start) ?? text)
 }
 
-/** Defaults the start to the first record of all keys and the end to the last one. Without records it stays open. */
+/** Defaults the start to the first record of all keys and the end to the last record. Without records the range stays open. */
 async function rangeOfRecords(
   records: Pick<RecordStore, 'read'>,
   thingId: string,
@@ -194,8 +194,8 @@ async function rangeOfRecords(
 
 const longest: EvenInterval = { count: 5_000_000, unit: 'd' }
 /**
- * Round lengths, ascending. With them a chart keeps its columns when it is moved. Ten minutes are missing: a store may keep summaries
- * of quarter hours, and columns of ten minutes would read every record instead.
+ * Round lengths, ascending, with which a chart keeps its columns when it is scrolled. Ten minutes are left out: a store may keep
+ * summaries of quarter hours, and for columns of ten minutes it would have to read every record.
  */
 const lengths: readonly EvenInterval[] = [
   ...[1, 2, 5, 10, 20, 50, 100, 200, 500].map(count => ({ count, unit: 'ms' }) as const),
@@ -215,6 +215,6 @@ function columnLength(from: number, to: number, most: number, zone: TimeZone | u
     // Rounded, because a day with a clock change has 23 or 25 hours.
     return Math.round(between / durationOf(length)) < most
   }
-  // In a zone behind UTC no length may fit: the hours before 1970 in local time are always a column of their own.
+  // In a zone behind UTC, it can happen that no length fits: the hours before 1970 in local time always form a column of their own.
   return lengths.find(fits) ?? longest
 }

@@ -27,14 +27,14 @@ const ndjson: ExportFormat = {
   line: record => `${recordText(record)}\n`,
 }
 
-/** By media type. */
+/** Export formats by media type. */
 export const exportFormats = { 'text/csv': csv, 'application/x-ndjson': ndjson } as const
 
 /**
- * The text of a range, page by page. Each page is a read of its own: an iterator that stays open for a slow client would hold a
- * snapshot, and LevelDB could not free space.
+ * The text of a range, page by page. Each page is a read of its own: an iterator that stays open for a slow client would keep a
+ * snapshot open, and LevelDB could not free space.
  *
- * @throws ThingwireError as `pages`
+ * @throws ThingwireError with the reasons of `pages`
  */
 export async function* exportText(
   { head, line }: ExportFormat,

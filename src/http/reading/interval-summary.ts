@@ -6,7 +6,7 @@ const functions = ['avg', 'min', 'max', 'sum', 'count', 'first', 'last'] as cons
 
 export type AggregateFunction = (typeof functions)[number]
 
-/** Digits of sums and averages: further ones would depend on the order of addition. */
+/** Significant digits of sums and averages: further digits would depend on the order of addition. */
 const significantDigits = 15
 
 export function isAggregateFunction(name: string): name is AggregateFunction {

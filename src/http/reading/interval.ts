@@ -4,7 +4,7 @@ import { type TimeZone, utc } from '../../core/time/time-zone.ts'
 import { milliseconds as longer, utcBuckets } from '../../core/time/utc-buckets.ts'
 import { ThingwireError } from '../../errors.ts'
 
-/** Milliseconds of the units of constant length. */
+/** Length of each unit of constant length, in milliseconds. */
 const milliseconds = { ms: 1, ...longer } as const
 
 export interface Interval {
@@ -26,12 +26,12 @@ export function parseInterval(text: string | undefined): Interval {
   return { count: Number(count), unit: unit as Interval['unit'] }
 }
 
-/** The text that `parseInterval` reads. */
+/** The interval as a text that `parseInterval` reads. */
 export function intervalName({ count, unit }: Interval): string {
   return `${count}${unit}`
 }
 
-/** Days and months are those of the zone. Shorter intervals begin at multiples of their length in UTC. */
+/** Days and months follow the calendar of the zone. Shorter intervals begin at multiples of their length in UTC. */
 export function bucketsOf(interval: Interval, zone: TimeZone = utc): Buckets {
   const { count, unit } = interval
   return unit === 'd' || unit === 'mo'
@@ -39,7 +39,7 @@ export function bucketsOf(interval: Interval, zone: TimeZone = utc): Buckets {
     : utcBuckets(count * milliseconds[unit])
 }
 
-/** Milliseconds. */
+/** The length of an interval in milliseconds. */
 export function durationOf({ count, unit }: EvenInterval): number {
   return count * milliseconds[unit]
 }

@@ -1,19 +1,19 @@
 import type { PageQuery, RecordStore } from '../../core/ports.ts'
 import type { StoredRecord } from '../../core/record/record.ts'
 
-/** How this door reads and removes the states of magic resources (contract §5). */
+/** Reads and removes the states of magic resources (contract §5). */
 export interface MagicStates {
-  /** Key of the state that records under `key` change; undefined if no magic resource takes them. */
+  /** Key of the state that is changed by records under `key`; undefined if `key` belongs to no magic resource. */
   stateKeyOf(key: string): string | undefined
   /** Whether the newest record under this key is the state. */
   isLatestRecord(key: string): boolean
   /** Keys of the states that the thing has. */
   stateKeys(thingId: string): Promise<readonly string[]>
-  /** The state, or the part of it that `key` names, null if it has none; undefined if there is no state. */
+  /** The state, or the part of the state that `key` names (null if it has no such part); undefined if there is no state. */
   read(thingId: string, key: string): Promise<StoredRecord | undefined>
   /**
-   * Removes the state, or the part of it that `key` names. If the newest record is the state and one is left, it becomes the
-   * state. Resolves when the change is durable.
+   * Removes the state, or the part of the state that `key` names. If the newest record is the state, the newest record that is left
+   * becomes the state. Resolves when the change is durable.
    */
   remove(thingId: string, key: string): Promise<void>
 }

@@ -3,25 +3,25 @@ import type { StoredRecord } from '../../core/record/record.ts'
 import { ThingwireError } from '../../errors.ts'
 
 /**
- * Records of a page. Few at first and if values are long, because objects that survive a minor garbage collection stay until a full
- * one. Many if values are short, because beginning a page costs as much as some hundred records.
+ * Number of records in a page: few at first and for long values, because objects that survive a minor garbage collection are freed
+ * only by a full one; many for short values, because beginning a page costs as much as some hundred records.
  */
 const fewest = 250
 const most = 4_000
-/** Characters of values that a page should have, judged by the page before. */
+/** Characters of values that a page should have, estimated from the previous page. */
 const charactersAtOnce = 250_000
 
-/** Most records of a page that is not costly. */
+/** Maximum number of records in a page that is not costly. */
 export const shortPage = 100
 
 export interface WalkQuery extends TimeRange {
   readonly order: 'asc' | 'desc'
-  /** Most records in all. Default: no limit. */
+  /** Maximum number of records in all pages together. Default: no limit. */
   readonly limit?: number
   readonly cursor?: string
 }
 
-/** Pages of a range. @throws ThingwireError unknown_resource, invalid_cursor, and those of a store that fails */
+/** Pages of a range. @throws ThingwireError unknown_resource, invalid_cursor, or an error of the store */
 export async function* pages(
   records: Pick<RecordStore, 'read'>,
   thingId: string,

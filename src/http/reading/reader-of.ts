@@ -10,7 +10,7 @@ export async function readerOf(
   request: FastifyRequest<OfThing>,
   thingId: string,
 ): Promise<string> {
-  // `ref` is then a thing token, which is the credential.
+  // If `ref` is not the thing id, it is a thing token, which is the credential.
   if (request.params.ref !== thingId) return principalName({ kind: 'thing', thingId })
   return principalName(await access.identify(credentialOf(request)))
 }

@@ -16,7 +16,7 @@ export function jsonRoute<Route extends RouteGenericInterface>(
     url,
     config: { operation },
     handler: async (request, reply) => {
-      // `url` decides the parameters of the path.
+      // The caller declares the parameters of `url` in `Route`.
       const document = await answer(request as FastifyRequest<Route>)
       return replyJson(reply, status, JSON.stringify(document))
     },

@@ -26,20 +26,20 @@ export function replyError(error: unknown, request: FastifyRequest, reply: Fasti
   return replyRefusal(refusal, request, reply)
 }
 
-/** Answers an expected refusal, such as that a node is not ready, and logs nothing. */
+/** Answers an expected refusal, for example by a node that is not ready, and logs nothing. */
 export function replyRefusal(refusal: Refusal, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   reasons.set(reply, refusal.reason)
   if ((refusal.status === 503 || refusal.status === 429) && !reply.hasHeader('retry-after')) {
     reply.header('retry-after', refusal.retryAfter ?? retryAfter)
   }
-  // RFC 9110, 15.5.2.
+  // Required by RFC 9110, 15.5.2.
   if (refusal.status === 401) reply.header('www-authenticate', 'Bearer')
-  // For questions to the operator. Other answers have no id, to stay small.
+  // The id is for questions to the operator. Other answers have none, to stay small.
   if (refusal.status >= 500) reply.header('x-request-id', request.id)
   return replyJson(reply, refusal.status, errorText(refusal))
 }
 
-/** The reason of an error answer; undefined for other answers, and for errors that this door did not make. */
+/** The reason of an error answer; undefined for a success, and for an error that this door did not answer. */
 export function refusalReason(reply: FastifyReply): Reason | undefined {
   return reply.statusCode < 400 ? undefined : reasons.get(reply)
 }
@@ -53,13 +53,13 @@ function refusalOf(error: unknown): Refusal {
   const status = statusOf(error)
   if (status === 413) return new ThingwireError('body_too_large')
   if (status === 415) return new ThingwireError('unsupported_media_type')
-  // A plugin of the host may refuse a request with its own status, such as 429 of a rate limit.
+  // A plugin of the host may refuse a request with a status of its own, for example 429 for a rate limit.
   if (status >= 400 && status < 500)
     return { status, reason: 'bad_request', message: catalogue.bad_request.text }
   return status === 503 ? new ThingwireError('store_unavailable') : new ThingwireError('internal_error')
 }
 
-/** The status of an error of Fastify or of a plugin of the host; 500 for others. */
+/** The status of an error of Fastify or of a plugin of the host; 500 for any other error. */
 function statusOf(error: unknown): number {
   const status = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined
   return typeof status === 'number' ? status : 500

@@ -6,7 +6,7 @@ import { replyLongJson } from './reply-json.ts'
 /** The length of the intervals if the server chose it. In a header, because the body is an array or has one member per key. */
 export const intervalHeader = 'Thingwire-Interval'
 
-/** @param parts of the JSON text */
+/** @param parts pieces of the JSON text */
 export function replyIntervals(
   reply: FastifyReply,
   query: Query,
@@ -18,7 +18,7 @@ export function replyIntervals(
   return replyLongJson(reply, parts)
 }
 
-/** Links to the next page by a relative address. @param parameters changes of the query; undefined removes one */
+/** Links to the next page by a relative address. @param parameters new values in the query; undefined removes a parameter */
 export function linkNext(
   reply: FastifyReply,
   query: Query,

@@ -7,7 +7,7 @@ const pieceLength = 64 * 1024
 
 /** Answers with JSON text and Content-Length (contract §6). @param text compact JSON */
 export function replyJson(reply: FastifyReply, status: number, text: string): FastifyReply {
-  // The serializer keeps Fastify from adding a charset. Text, because Node sends it together with the head.
+  // The serializer keeps Fastify from adding a charset. The body is text, because Node sends text together with the head.
   return reply.code(status).header('content-type', 'application/json').serializer(asItIs).send(text)
 }
 

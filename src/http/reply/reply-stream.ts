@@ -1,16 +1,16 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** Bytes up to which an answer is held back and sent as one piece with Content-Length. */
+/** Maximum bytes of an answer that is held back and sent as one piece with Content-Length. */
 const maximumHeld = 1024 * 1024
 
 type Chunk = string | Uint8Array
 
 /**
  * Answers 200 with `chunks`: with Content-Length if they are small, else as a stream with back pressure. A failure before the first
- * byte gets a normal error answer. A later one cuts the connection, because a short answer must not look complete.
+ * byte gets a normal error answer. A later failure cuts the connection, because a truncated answer must not look complete.
  *
- * @throws what `chunks` throws
+ * @throws any error that `chunks` throws
  */
 export async function replyStream(
   request: FastifyRequest,

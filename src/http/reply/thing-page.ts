@@ -8,8 +8,8 @@ const defaultThings = 100
 /**
  * A page of things for `GET /v2/admin/things` and `GET /v2/things` (contract §6).
  *
- * @param query `limit`, `cursor`, `name`, `bbox`
- * @param among the visible things; undefined: all
+ * @param query may have `limit`, `cursor`, `name` and `bbox`
+ * @param among ids of the visible things; undefined if all are visible
  * @throws ThingwireError invalid_query, invalid_limit, invalid_cursor
  */
 export async function thingPage(

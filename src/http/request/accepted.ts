@@ -7,8 +7,8 @@ const otherParameters = /;(?!\s*q\s*=)(?:"(?:\\.|[^"\\])*"?|[^;,"])*/gi
 /**
  * Chooses the media type that the `Accept` of the request prefers (RFC 9110, 12.5.1), and adds `Vary` to the reply.
  *
- * @param types the available ones; the first is the default
- * @returns the first if none of them is accepted
+ * @param types the available types; the first one is the default
+ * @returns the first type if none is accepted
  */
 export function acceptedType<Type extends string>(
   { headers: { accept } }: Pick<FastifyRequest, 'headers'>,
@@ -17,7 +17,7 @@ export function acceptedType<Type extends string>(
 ): Type {
   const before = reply.getHeader('vary')
   reply.header('vary', before === undefined ? 'Accept' : `${before}, Accept`)
-  // A short cut for nearly all requests.
+  // A shortcut for nearly all requests.
   if (accept === undefined || accept === '*/*') return types[0]
   const [preferred] = new Negotiator({ headers: { accept: accept.replace(otherParameters, '') } }).mediaTypes(
     [...types],

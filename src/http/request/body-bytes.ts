@@ -17,7 +17,7 @@ const binaryType = new RegExp(
 const taken = 'application/json'
 const refused = 'application/octet-stream'
 
-/** Bytes of an oversized body that are read and dropped so that the client gets its answer; then the connection is cut. */
+/** Bytes past the limit that are read and dropped so that the client gets its answer; after them the connection is cut. */
 const maximumDropped = 64 * 1024 * 1024
 
 export interface ReceivedBody {
@@ -55,14 +55,14 @@ interface Receiving {
   readonly giveUp: (problem: ThingwireError) => void
 }
 
-/** The property of a message whose body is being received; a `WeakMap` would cost each write too much. */
+/** Property that a message has while its body is being received; a `WeakMap` would slow down each write too much. */
 const receivingKey = Symbol('body that is received')
 type Message = IncomingMessage & { [receivingKey]?: Receiving | undefined }
 
 /** Connections with a refused body that has not ended. */
 const refusing = new WeakSet<Socket>()
 
-/** The error for a body that will not be complete; undefined if the message has no body under way. */
+/** The error for a body that will not be complete; undefined if no body of the message is being received. */
 export function bodyLoss(
   message: Message,
   reason: 'request_timeout' | 'bad_request',
@@ -73,12 +73,12 @@ export function bodyLoss(
   return new ThingwireError(reason, `${what}: ${missingOf(message, receiving.length())}`)
 }
 
-/** Whether the bytes on the connection are the rest of a refused body, which has its answer or will get it. */
+/** Whether the bytes on the connection are the rest of a refused body, which was answered or will be. */
 export function isRefusing(socket: Socket): boolean {
   return refusing.has(socket)
 }
 
-/** Ends a body under way with a problem, so that it is listed like every refused write. */
+/** Gives up a body that has only partly arrived, so that its write is listed as refused. */
 export function giveUpBody(message: Message, problem: ThingwireError): void {
   message[receivingKey]?.giveUp(problem)
 }
@@ -96,7 +96,7 @@ export function receiveBody(message: Message, limit: number, settle: (body: Rece
   message[receivingKey] = { length: () => length, giveUp: end }
   message.on('data', (chunk: Buffer) => {
     length += chunk.byteLength
-    // The answer goes out now, and the rest is read and dropped: closing the connection while the client still sends, as
+    // The answer is sent now, and the rest is read and dropped: closing the connection while the client still sends, as
     // Fastify does, would lose the answer.
     if (length > limit) end(bodyTooLarge(limit))
     else if (message[receivingKey]) chunks.push(chunk)
@@ -127,7 +127,7 @@ function joined(chunks: readonly Buffer[]): Buffer {
   return first && chunks.length === 1 ? first : Buffer.concat(chunks)
 }
 
-/** The error for a body of more than `limit` bytes, inflated or not. @param why the evidence, if it is not the bytes */
+/** The error for a body of more than `limit` bytes, inflated or not. @param why the evidence, if it is not the received bytes */
 export function bodyTooLarge(limit: number, why?: string): ThingwireError {
   const says = why === undefined ? '' : `: ${why}`
   return new ThingwireError('body_too_large', `the body must be at most ${limit} bytes${says}`)

@@ -42,7 +42,7 @@ export class JsonBodies {
    */
   async refuse(request: FastifyRequest, parameters: readonly string[]): Promise<void> {
     const { bytes, problem } = await this.#receivedOf(request)
-    // The type does not matter: an empty body is allowed, and any other is refused anyway.
+    // The type does not matter: an empty body is allowed, and any other body is refused anyway.
     if (problem && problem.reason !== 'unsupported_media_type') throw problem
     const text = bytes.toString().trim()
     if (text === '' || /^\{\s*\}$/.test(text)) return
@@ -50,7 +50,7 @@ export class JsonBodies {
     throw new ThingwireError('invalid_body', `this request takes no body${query}`)
   }
 
-  /** Fastify does not read the body of a GET or HEAD. */
+  /** Receives the body itself if Fastify did not, as for a GET or HEAD. */
   async #receivedOf({ body, raw }: FastifyRequest): Promise<ReceivedBody> {
     if (body !== undefined) return body as ReceivedBody
     return await new Promise(resolve => receiveBody(raw, this.#limit, resolve))

@@ -1,7 +1,7 @@
 import { isMagicKey, isOrdinaryKey } from '../../core/record/key.ts'
 import { ThingwireError } from '../../errors.ts'
 
-/** Characters of the longest part of a path: a `$settings` path of 16 parts of 64 characters, partly percent-encoded. */
+/** Maximum characters in one part of a path: fits a `$settings` path of 16 names of 64 characters, partly percent-encoded. */
 export const maximumPathPart = 2048
 
 export interface OfThing {

@@ -4,7 +4,7 @@ import { parseDatetime } from '../../core/record/datetime.ts'
 import type { Redactor } from '../../core/refusals/redactor.ts'
 import { type Reason, ThingwireError } from '../../errors.ts'
 
-/** Most records in a JSON page (contract §6). */
+/** Maximum number of records in a JSON page (contract §6). */
 const maximumPage = 1000
 
 const flags = new Map([
@@ -30,7 +30,7 @@ export class Query {
     return values[0]
   }
 
-  /** @param redactor for the name in the message @throws ThingwireError invalid_query if another parameter is present */
+  /** @param redactor for the message @throws ThingwireError invalid_query if a parameter is present that is not in `names` */
   refuseOthers(names: readonly string[], redactor: Redactor): void {
     const unknown = [...this.#parameters.keys()].find(name => !names.includes(name))
     if (unknown === undefined) return
@@ -63,7 +63,7 @@ export class Query {
     return choice
   }
 
-  /** `limit`, at most `maximum`: a larger one is clamped. @throws ThingwireError invalid_limit */
+  /** `limit`; a value above `maximum` is clamped. @throws ThingwireError invalid_limit */
   limit<Fallback extends number | undefined>(fallback: Fallback, maximum = maximumPage): number | Fallback {
     const text = this.text('limit', 'invalid_limit')
     if (text === undefined) return fallback
@@ -92,13 +92,13 @@ export class Query {
   #datetime(name: string): number | undefined {
     const text = this.text(name, 'invalid_range')
     if (text === undefined) return undefined
-    // The plus of a zone arrives as a space if it was not percent-encoded.
+    // The plus sign of a time zone offset arrives as a space if it was not percent-encoded.
     const datetime = parseDatetime(text) ?? parseDatetime(text.replace(/ (?=\d\d:\d\d$)/, '+'))
     if (datetime === undefined) {
       const message = `${name} must be a real time in the form YYYYMMDDHHmmss (UTC) or RFC 3339`
       throw new ThingwireError('invalid_range', message)
     }
-    // Nothing is stored from before 1970.
+    // No stored record is from before 1970.
     return Math.max(datetime, 0)
   }
 }
@@ -108,7 +108,7 @@ function parse(request: FastifyRequest): URLSearchParams {
   const url = request.raw.url ?? ''
   const start = url.indexOf('?')
   const parameters = new URLSearchParams(start === -1 ? '' : url.slice(start + 1))
-  // Kept, since unknown names are refused before the route reads its parameters.
+  // Kept for the route, which reads its parameters after unknown names were refused.
   if (start !== -1) parsed.set(request, parameters)
   return parameters
 }

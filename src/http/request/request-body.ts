@@ -25,7 +25,7 @@ export function isBodyAnnounced({ headers }: FastifyRequest): boolean {
 }
 
 /**
- * Explains an empty body of a request that needs one: without Content-Length, a body is read as bytes behind the request.
+ * Explains an empty body of a request that needs one: without Content-Length, a body is read as bytes after the request.
  *
  * @throws ThingwireError `reason` if no body was announced
  */

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Turn, Turns } from '../../core/async/turns.ts'
 
-/** The property of a request with its turn; a `WeakMap` took a tenth of the time of a write. */
+/** The property in which a request keeps its turn; a `WeakMap` took a tenth of the time of a write. */
 const turnKey = Symbol('turn of a write')
 type Arrived = FastifyRequest & { [turnKey]?: Turn }
 
@@ -26,11 +26,11 @@ export class WriteOrder {
     scope.decorateRequest(turnKey, null)
   }
 
-  /** Call it as soon as the head of a write has arrived. */
+  /** Call this as soon as the head of a write has arrived. */
   arrive(request: Arrived, { raw: answer }: FastifyReply): void {
     const arrivals = this.#arrivalsOf(request.raw.socket)
     const { turns, newest } = arrivals
-    // Only a write that has to wait needs this, and few clients send one before the previous one is answered.
+    // Needed only if a write has to wait: few clients send a write before the previous one is answered.
     if (newest && !turns.isFree) doneWhenClosed(newest)
     const turn = turns.take()
     arrivals.newest = { turn, answer }
@@ -45,14 +45,14 @@ export class WriteOrder {
     return arrivals
   }
 
-  /** The turn of an arrived write; it comes when every earlier write of the connection was submitted or refused. */
+  /** The turn of an arrived write; it begins when every earlier write of the connection was submitted or refused. */
   turnOf(request: Arrived): Turn {
     const turn = request[turnKey]
     if (!turn) throw new TypeError('the write has not arrived')
     return turn
   }
 
-  /** Call it when the write is submitted. */
+  /** Call this when the write is submitted. */
   done(request: Arrived): void {
     const turn = this.turnOf(request)
     turn.done()

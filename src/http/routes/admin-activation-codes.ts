@@ -67,7 +67,7 @@ function wholeNumber(maximum: number) {
   return z.int(rule).min(1, rule).max(maximum, rule).default(1)
 }
 
-/** Codes in one piece of an answer, which may have hundreds of thousands. */
+/** Number of codes in one piece of an answer; a whole answer may have hundreds of thousands of codes. */
 const codesAtOnce = 1_000
 const head = '{"activationCodes":['
 

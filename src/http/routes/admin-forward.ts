@@ -59,7 +59,7 @@ const readForward: Operation = {
   refusals: [...ofAdmin, 'invalid_limit'],
 }
 
-/** Refused records. */
+/** Maximum number of refused records in the answer, if the query has no `limit`. */
 const defaultRefused = 100
 
 /** `GET /v2/admin/forward`. */

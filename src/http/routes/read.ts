@@ -72,7 +72,7 @@ export const readResource: Operation = {
   ],
 }
 
-/** `GET /v2/things/<ref>/resources/<key>`: one page as JSON, aggregated, or the whole range as CSV or NDJSON. */
+/** `GET /v2/things/<ref>/resources/<key>`: a page of records or intervals as JSON, or the whole range as CSV or NDJSON. */
 export function readRoute(scope: FastifyInstance, { access, records, magic, costlyReads }: HttpThings): void {
   const { history, page: readPage } = createReads(records, magic)
   scope.get<OfResource>(

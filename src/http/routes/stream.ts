@@ -81,7 +81,7 @@ export function streamRoute(
 ): void {
   const open = new OpenStreams()
   const events = new EventStreams(live)
-  // Not onClose, which comes only after the last connection is closed.
+  // Not onClose, which runs only after the last connection is closed.
   scope.addHook('preClose', done => {
     open.endAll()
     done()
@@ -196,7 +196,7 @@ function streamChunks(stream: LiveStream, live: Live, thingId: string): void {
     deliver: write => {
       if (write.hasWhole) stream.send(write.whole(), write.committedAt)
     },
-    // The form has no way to report a gap.
+    // Chunked JSON has no way to report missed writes.
     missed: () => stream.end(),
   }
   stream.onClose(() => live.unsubscribe(thingId, subscriber))
@@ -206,7 +206,7 @@ function streamChunks(stream: LiveStream, live: Live, thingId: string): void {
 
 /**
  * Watches the credential of a stream for revocation (contract §6). Begins before the request is authorised, so that no revocation
- * is missed. An export or a backup under way is not watched and goes on.
+ * is missed. An export or a backup that has begun is not watched, and continues.
  */
 class CredentialWatch {
   /** Ends the watch. */

@@ -21,7 +21,7 @@ export const listVisibleThings: Operation = {
   refusals: [...ofCredential, 'invalid_query', 'invalid_limit', 'invalid_cursor'],
 }
 
-/** `GET /v2/things`: the things that the credential may read, or only the one of `thingId` if it is among them. */
+/** `GET /v2/things`: the things the credential may read, or, given `thingId`, only that thing if it is among them. */
 export function visibleThingsRoute(
   scope: FastifyInstance,
   { access, registry, costlyReads }: HttpThings,
@@ -36,7 +36,7 @@ export function visibleThingsRoute(
   })
 }
 
-/** @returns undefined for every thing */
+/** @returns the ids of the visible things; undefined if every thing is visible */
 function visibleTo(principal: Principal): ReadonlySet<string> | undefined {
   switch (principal.kind) {
     case 'admin':

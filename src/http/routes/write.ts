@@ -120,7 +120,7 @@ export function writeRoute(
       const credential = credentialOf(request)
       const thingId = access.authorise(request.params.ref, credential, 'write')
       const waiting = order.turnOf(request).wait()
-      // Without promises if there is nothing to wait for, because they would cost more than the work.
+      // No promise is made if there is nothing to wait for, because promises would cost more than the work.
       if (typeof thingId !== 'string' || waiting)
         return writeInTurn(thingId, request, answer, waiting, credential)
       return write(thingId, request, answer)
@@ -142,7 +142,7 @@ export function writeRoute(
     return answer.reply
   }
 
-  /** @returns undefined if the write was submitted; `answer` is then called when it settles */
+  /** @returns undefined if the write was submitted; `answer` then sends the outcome when the write settles */
   function write(
     thingId: string,
     request: RequestOfThing,
@@ -197,7 +197,7 @@ class Answer implements Ticket<WriteAnswer> {
   }
 }
 
-/** The write id in `Idempotency-Key`, with any quotes. @throws ThingwireError invalid_write_id if it has several values */
+/** The write id in `Idempotency-Key`, quotes included. @throws ThingwireError invalid_write_id if the header has several values */
 function writeIdOf({ raw: { rawHeaders } }: RequestOfThing): string | undefined {
   // From the raw headers, because Node joins the values of a repeated header.
   const values = rawHeaders.filter(

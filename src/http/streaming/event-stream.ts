@@ -8,7 +8,7 @@ import type { LiveStream, StreamForm } from './live-stream.ts'
 export const eventsType = { contentType: 'text/event-stream' } as const
 
 const comment = Buffer.from(':\n\n')
-/** Bytes of replayed events that may wait for a slow client. */
+/** Bytes of replayed events after which the replay waits for a slow client. */
 const replayPart = 64 * 1024
 const resetData =
   '{"status":"reset","message":"the missed writes are no longer kept: read the resources again"}'
@@ -23,13 +23,13 @@ export class EventStreams {
     this.#live = live
   }
 
-  /** Signs of life have a new id: that of the last event may be forgotten while only other things are written. */
+  /** Each keep-alive has a new id: the id of the last event may expire while only other things are written. */
   form(streamed: Streamed): StreamForm {
     const keepAlive = () => Buffer.from(`:\nid: ${streamed.eventId(this.#live.keptWriteNumber)}\n\n`)
     return { ...eventsType, keepAlive }
   }
 
-  /** Sends the writes of a thing after a known event, else from now on. @param lastEventId `id` of the client's last event */
+  /** Sends the writes of a thing after `lastEventId`, the id of the client's last event, or from now on if it is undefined. */
   begin(stream: LiveStream, streamed: Streamed, lastEventId: string | undefined): void {
     const { thingId } = streamed
     const reset = () => {
@@ -55,7 +55,7 @@ export class EventStreams {
       reset()
       return
     }
-    // Sends the head, which leaves with the first piece: there may be no event for a while.
+    // Sends a first piece, since the head is sent only with it and there may be no event for a while.
     stream.send(comment)
     this.#replay(stream, streamed, commits)
   }

@@ -5,12 +5,12 @@ import { type Live, Outbox, type Slot } from '../../live/index.ts'
 
 export interface StreamForm {
   readonly contentType: string
-  /** Makes a sign of life. */
+  /** Makes a piece that keeps a silent connection open. */
   readonly keepAlive: () => Uint8Array
 }
 
 interface StreamTimes {
-  /** Milliseconds between signs of life. */
+  /** Milliseconds between the pieces that keep the connection open. */
   readonly keepAlive: number
   /** Milliseconds for which the socket may accept no data. */
   readonly drainTimeout: number
@@ -22,7 +22,7 @@ interface Piece {
   readonly committedAt?: number | undefined
 }
 
-/** An endless answer in pieces. Each piece is one write of the response: one chunk in HTTP/1.1. */
+/** An endless answer in pieces. Each piece is sent with one `write` of the response, as one chunk in HTTP/1.1. */
 export class LiveStream {
   readonly #response: ServerResponse
   readonly #socket: Socket
@@ -44,7 +44,7 @@ export class LiveStream {
     socket.setNoDelay(true)
     // The idle timeout of the host may be shorter than the keepAlive of the client.
     socket.setTimeout(0)
-    // The `close` event of the socket reports a lost connection.
+    // Ignored, since the `close` event of the socket reports a lost connection.
     response.on('error', () => {})
     for (const [name, value] of Object.entries(reply.getHeaders())) {
       if (value !== undefined) response.setHeader(name, value)
@@ -75,7 +75,7 @@ export class LiveStream {
     return this.#socket.destroyed || this.#response.writableEnded
   }
 
-  /** Whether the client has closed its half. Most such clients have gone, which only a failed send would show. */
+  /** Whether the client has closed its half of the connection. Most such clients have gone, but only a failed send shows that. */
   get isHalfClosed(): boolean {
     return this.#socket.readableEnded
   }
@@ -134,7 +134,7 @@ export class OpenStreams {
     stream.onClose(() => this.#open.delete(stream))
   }
 
-  /** Cuts the streams of a thing whose clients have closed their half. Resolves when they are closed. */
+  /** Cuts the half-closed streams of a thing. Resolves when these streams are closed. */
   async cutHalfClosed(thingId: string): Promise<void> {
     const left = [...this.#open].filter(([stream, itsThing]) => itsThing === thingId && stream.isHalfClosed)
     await Promise.all(
@@ -146,7 +146,7 @@ export class OpenStreams {
     )
   }
 
-  /** Ends all streams, for which a stopping host would wait. */
+  /** Ends all streams, since a stopping host would wait for them. */
   endAll(): void {
     this.#isEnded = true
     for (const stream of this.#open.keys()) stream.end()
@@ -159,7 +159,7 @@ export function streamHeaders({ contentType }: Pick<StreamForm, 'contentType'>):
     'cache-control': 'no-store',
     // nginx would buffer pieces otherwise.
     'x-accel-buffering': 'no',
-    // A request behind a stream would never be answered. A closed connection also does not delay a stopping host.
+    // A request after a stream would never be answered. A closed connection also does not delay a stopping host.
     connection: 'close',
   }
 }
