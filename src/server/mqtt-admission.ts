@@ -3,12 +3,12 @@ import type { ConnectionLimit } from './connections/connection-limit.ts'
 import { type ProxyHeader, parseProxyHeader } from './connections/proxy-protocol.ts'
 import type { TrustedProxies } from './connections/trusted-proxies.ts'
 
-/** Admits TCP connections of MQTT, before TLS and MQTT read them: PROXY protocol header, then limits. */
+/** Admits TCP connections of MQTT before TLS and MQTT read from them: checks first the PROXY protocol header, then the limits. */
 export class MqttAdmission {
   readonly #proxies: TrustedProxies
   readonly #limit: ConnectionLimit
   readonly #timeout: number
-  /** Addresses of clients behind trusted proxies, by the endpoints of the connection, which its TLS socket has too. */
+  /** Addresses of clients behind trusted proxies, by the endpoints of the connection, which are the same for its TLS socket. */
   readonly #clients = new Map<string, string>()
 
   /** @param timeout for the PROXY protocol header, milliseconds */
@@ -37,7 +37,7 @@ export class MqttAdmission {
     )
   }
 
-  /** The address of the client of an admitted connection; behind a trusted proxy, the one of its header. */
+  /** The address of the client of an admitted connection; behind a trusted proxy, the address in its header. */
   addressOf(socket: Socket): string {
     return this.#clients.get(endpoints(socket)) ?? socket.remoteAddress ?? ''
   }
@@ -54,13 +54,13 @@ export class MqttAdmission {
   }
 }
 
-/** Unique among open connections. */
+/** Both addresses and ports as a text that is unique among open connections. */
 function endpoints({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
   return [remoteAddress, remotePort, localAddress, localPort].join(' ')
 }
 
 /**
- * Reads the PROXY protocol header of a new connection, and leaves the bytes behind it unread.
+ * Reads the PROXY protocol header of a new connection, and leaves the bytes after it unread.
  *
  * @param timeout milliseconds for the whole header
  * @returns the client's address; undefined if the header names none

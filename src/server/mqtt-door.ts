@@ -34,11 +34,11 @@ import type { ServedCertificate } from './tls/served-certificate.ts'
 import { openTlsListener, type TlsListener } from './tls/tls-listener.ts'
 
 export interface MqttServer {
-  /** Of the plain listener. */
+  /** Address of the plain listener. */
   readonly address: AddressInfo
-  /** Of the plain listener, such as `mqtt://127.0.0.1:1883`. */
+  /** URL of the plain listener, such as `mqtt://127.0.0.1:1883`. */
   readonly url: string
-  /** Such as `mqtts://127.0.0.1:8883`; undefined without a certificate. */
+  /** URL of the TLS listener, such as `mqtts://127.0.0.1:8883`; undefined without a certificate. */
   readonly secureUrl: string | undefined
   isListening(): boolean
   /** Serves a connection that another listener accepted, with the HTTP request that opened it. */
@@ -47,7 +47,7 @@ export interface MqttServer {
   close(): Promise<void>
 }
 
-// The cache is a buffer for each of 65,536 packet ids, which every garbage collection would visit.
+// The cache would be a buffer for each of 65,536 packet ids, and every garbage collection would visit all of them.
 mqttPacket.writeToStream.cacheNumbers = false
 
 interface MqttDoorParts {
@@ -60,7 +60,7 @@ interface MqttDoorParts {
  *
  * @param stopping aborted when the server begins to stop: from then on clients are refused
  * @param certificate absent: no TLS
- * @param parts shared with the other door; default: the door's own
+ * @param parts shared with the HTTP door; default: the MQTT door's own
  * @throws Error with one line for the operator if it cannot listen
  */
 export async function openMqttServer(
@@ -205,7 +205,7 @@ function watchConnections(
   events.on('connectionError', closed)
 }
 
-/** Our own error messages may quote the client; those of the broker and of sockets are fixed texts. */
+/** Leaves out the message of a `ThingwireError`, which may quote the client. Messages of the broker and of sockets are fixed. */
 function summary(error: Error): object {
   return error instanceof ThingwireError ? { reason: error.reason } : { message: error.message }
 }

@@ -3,10 +3,10 @@ import type { AedesOptions } from 'aedes'
 /** Milliseconds from the connection to its CONNECT: as long as HTTP waits for the head of a request. */
 export const connectTimeout = 30_000
 
-/** A broker whose door is not attached, or detached, refuses every client with CONNACK 3. */
+/** Refuses every client with CONNACK 3 while the MQTT door is not attached to the broker. */
 const refuseAll: NonNullable<AedesOptions['authenticate']> = (_client, _username, _password, done) => {
   done(Object.assign(new Error('stopping'), { returnCode: 3 }), false)
 }
 
-/** For a broker that no host shares. */
+/** Options for a broker that no host shares. */
 export const ownBrokerOptions: AedesOptions = { connectTimeout, authenticate: refuseAll }

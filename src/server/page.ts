@@ -19,15 +19,15 @@ import { ownBrokerOptions } from './own-broker.ts'
 import { readVersion } from './version.ts'
 
 export interface ThingsPageOptions {
-  /** What `createThings` gives. The plugin does not close it. */
+  /** The result of `createThings`. The plugin does not close it. */
   readonly things: Pluggable<MqttThings>
-  /** The broker of `attachThings`, for live values. Default: one of the page's own, for a host that serves no MQTT. */
+  /** The broker of `attachThings`, for live values. Default: a broker of the page's own, for a host that serves no MQTT. */
   readonly broker?: Aedes | undefined
   /** The MQTT port that the page shows for connecting a device, 1..65535. Default: none, for a host that serves no MQTT. */
   readonly mqttPort?: number | undefined
   /** The port of MQTT over TLS, 1..65535. Default: none. */
   readonly mqttsPort?: number | undefined
-  /** Largest MQTT packet of a WebSocket, bytes. Default 1 MiB. */
+  /** Maximum size of an MQTT packet over WebSocket, bytes. Default 1 MiB. */
   readonly maxPacketSize?: number | undefined
 }
 
@@ -44,11 +44,11 @@ const ping = 25_000
 
 /**
  * Serves the page of the ready server at `/` of the app, and MQTT over WebSocket at `/mqtt`, from which the page gets live values.
- * The page reads through `thingsHttp`, which must be registered before, under the same prefix. A visitor signs in with a thing token,
+ * The page reads through `thingsHttp`, which must be registered first under the same prefix. A visitor signs in with a thing token,
  * a session or the admin key.
  *
- * @throws TypeError, when it is registered, of an option that is missing, wrong or unknown
- * @throws Error if `thingsHttp` is not registered, if `broker` has no things, or if the app has a route `/` already
+ * @throws TypeError, on registration, if an option is missing, wrong or unknown
+ * @throws Error if `thingsHttp` is not registered, if `attachThings` was not called on `broker`, or if the app has a route `/`
  */
 export const thingsPage: FastifyPluginAsync<ThingsPageOptions> = fastifyPlugin(
   async (app: FastifyInstance, options: ThingsPageOptions) => {
@@ -79,7 +79,7 @@ export const thingsPage: FastifyPluginAsync<ThingsPageOptions> = fastifyPlugin(
 )
 
 async function openOwnBroker(things: MqttThings, maxPacketSize: number) {
-  // Imported here because a host with a broker of its own brings Aedes.
+  // Imported only here, because a host with a broker of its own loads its own copy of Aedes.
   const { Aedes } = await import('aedes')
   const broker = await Aedes.createBroker(ownBrokerOptions)
   const detach = attachThings(broker, things, { ownsBroker: true, maxPacketSize })
@@ -95,7 +95,7 @@ function acceptAt({ server, prefix }: FastifyInstance, webSockets: MqttWebSocket
   const path = prefix + webSocketPath
   const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (pathOf(request) !== path) {
-      // Another listener may answer it. If there is none, this one refuses, or the client would wait forever.
+      // Another listener may answer the request. If there is none, it is refused here, or the client would wait forever.
       if (server.listenerCount('upgrade') > 1) return
       return refuse(socket, new ThingwireError('websocket_elsewhere', `MQTT over WebSocket is at ${path}`))
     }

@@ -30,7 +30,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
   if (process.stdout.isTTY) await printSignInLink(server)
 }
 
-/** The session lasts a day. Printed on a terminal alone: another stdout may be a log that others read (contract §10.2). */
+/** The session lasts a day. Prints only on a terminal: any other stdout may be a log that others read (contract §10.2). */
 async function printSignInLink({ url, adminKey }: Server): Promise<void> {
   const response = await fetch(`${onThisMachine(url)}/v2/admin/sessions`, {
     method: 'POST',

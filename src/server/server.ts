@@ -24,21 +24,21 @@ import { ServedCertificate } from './tls/served-certificate.ts'
 import { warnOfUnservedTopics } from './unserved-topics.ts'
 
 export interface Server {
-  /** Of the plain HTTP listener. */
+  /** Address of the plain HTTP listener. */
   readonly address: AddressInfo
-  /** Of the plain HTTP listener, such as `http://127.0.0.1:8080`. */
+  /** URL of the plain HTTP listener, such as `http://127.0.0.1:8080`. */
   readonly url: string
-  /** Of the plain MQTT listener, such as `mqtt://127.0.0.1:1883`. */
+  /** URL of the plain MQTT listener, such as `mqtt://127.0.0.1:1883`. */
   readonly mqttUrl: string
-  /** MQTT over WebSocket, such as `ws://127.0.0.1:8080/mqtt`. */
+  /** URL of MQTT over WebSocket, such as `ws://127.0.0.1:8080/mqtt`. */
   readonly webSocketUrl: string
-  /** Such as `https://127.0.0.1:8443`; undefined without `tlsCert`. */
+  /** URL of HTTPS, such as `https://127.0.0.1:8443`; undefined without `tlsCert`. */
   readonly httpsUrl: string | undefined
-  /** Such as `mqtts://127.0.0.1:8883`; undefined without `tlsCert`. */
+  /** URL of MQTT over TLS, such as `mqtts://127.0.0.1:8883`; undefined without `tlsCert`. */
   readonly mqttsUrl: string | undefined
-  /** Such as `wss://127.0.0.1:8443/mqtt`; undefined without `tlsCert`. */
+  /** URL of MQTT over WebSocket with TLS, such as `wss://127.0.0.1:8443/mqtt`; undefined without `tlsCert`. */
   readonly secureWebSocketUrl: string | undefined
-  /** Of the listener for requests with bare LF; undefined without `lenientPort`. */
+  /** URL of the listener for requests with bare LF; undefined without `lenientPort`. */
   readonly lenientUrl: string | undefined
   readonly adminKey: AdminKey
   /** Stops listening, finishes requests and writes in flight, flushes the store. Idempotent. */
@@ -46,20 +46,20 @@ export interface Server {
 }
 
 export interface ServerParts {
-  /** Default: a log of its own at `logLevel`. */
+  /** Default: a new logger at `logLevel`. */
   readonly log?: Logger
-  /** Called once if the data directory goes away. The server then acknowledges nothing, and the caller should end it. */
+  /** Called once if the data directory vanishes. The server then acknowledges nothing, and the caller should end it. */
   readonly onStoreLost?: (error: Error) => void
 }
 
-/** Share of `shutdownTimeout` in which `/readyz` answers 503 first, so that load balancers choose other nodes. */
+/** Share of `shutdownTimeout` in which `/readyz` answers 503 but the doors stay open, so that load balancers choose other nodes. */
 const leavingShare = 0.25
 
 /**
  * Starts the ready server: store, core, broker, HTTP and MQTT door.
  *
  * @param given options that differ from the defaults
- * @throws TypeError of an option that is wrong or unknown
+ * @throws TypeError if an option is wrong or unknown
  * @throws Error with one line for the operator: a port in use, a certificate that cannot be served, a
  * data directory that cannot be used or that another process holds, a Redis that cannot be reached or trusted
  */
@@ -109,8 +109,8 @@ async function startServer(
     if (keeping.store.capabilities.shared) await delay(options.shutdownTimeout * leavingShare)
     stopping.abort()
     certificate?.close()
-    // Both at once, so that no door accepts new connections. Each takes at most half of `shutdownTimeout`, so that one
-    // stalled client does not cause exit status 1.
+    // Both at the same time, so that neither door accepts new connections. Each takes at most half of `shutdownTimeout`: one
+    // stalled client must not cause exit status 1.
     await Promise.all([mqtt.close(), http.close()]).finally(() => things.close())
   }
   await keepAdminKey(keeping.adminKey).catch(async (error: unknown) => {
@@ -123,7 +123,7 @@ async function startServer(
       'the server has forwarded before, and forward is not set: what is written now will not be forwarded. What waits is kept until forward is set again',
     )
   }
-  // If the store fails here, doctor reports the things later.
+  // If the store fails here, `thingwire doctor` can still report the unknown things.
   await warnOfUnknownThings(things, log).catch(() => {})
   void warnOfUnservedTopics(things, options.topics ?? [], log)
   if (keeping.isNew()) log.info(`there was no store in ${options.dataDir}: a new one was made`)

@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
 
-/** Descriptors for listeners, the log, files that are read, and files that LevelDB writes. */
+/** Descriptors reserved for listeners, the log, files that are read, and files that LevelDB writes. */
 const ownDescriptors = 64
 /** Largest share of the descriptors that LevelDB uses for open tables, if it cannot map them into memory. */
 const shareOfTables = 1 / 5
 const mostTables = 1_000
 
-/** Connections that a process with this many descriptors may have. */
+/** Maximum number of connections of a process with this many descriptors. */
 export function connectionsWithin(descriptors: number): number {
   const tables = Math.min(Math.floor(descriptors * shareOfTables), mostTables)
   return Math.max(descriptors - ownDescriptors - tables, 1)
@@ -24,7 +24,7 @@ export function descriptorLimit(): number {
   }
 }
 
-/** Reserves descriptors for the store by refusing connections in time. */
+/** Reserves descriptors for the store by refusing connections before too few are left. */
 export class Descriptors {
   readonly #most: number
   readonly #log: FastifyBaseLogger

@@ -14,7 +14,7 @@ export interface Endpoint {
   readonly from: (option: OptionName) => string | undefined
 }
 
-/** The endpoint of a listener. `lenientPort` must be set if it is asked for. */
+/** The endpoint of the listener on `portOption`, an option that must be set. */
 export function endpointOf(options: ServerOptions, portOption: Endpoint['portOption']): Endpoint {
   const isSecure = portOption === 'httpsPort' || portOption === 'mqttsPort'
   const hostOption = isSecure && options.tlsHost !== undefined ? 'tlsHost' : 'host'
@@ -23,8 +23,8 @@ export function endpointOf(options: ServerOptions, portOption: Endpoint['portOpt
 }
 
 /**
- * Connections that may wait to be accepted. Node accepts one in each turn of its event loop and defaults to 511: a returning
- * fleet exceeds that while Node is busy, and clients do not learn that they were dropped.
+ * Maximum number of connections that wait to be accepted. Node accepts one in each turn of its event loop, and its default is 511:
+ * a returning fleet exceeds 511 while Node is busy, and the dropped clients do not notice.
  */
 export const backlog = 4_096
 
@@ -50,7 +50,7 @@ export function outliveAcceptErrors(server: Server, log: FastifyBaseLogger): voi
 /** Milliseconds of silence after which TCP probes a peer. Needed because an MQTT client may turn its keep-alive off with 0. */
 export const probeAfter = 60_000
 
-/** Such as `mqtt://127.0.0.1:1883`, without a trailing slash. */
+/** The URL of a listener, such as `mqtt://127.0.0.1:1883`, without a trailing slash. */
 export function urlOf(scheme: string, { address, family, port }: AddressInfo): string {
   return `${scheme}://${family === 'IPv6' ? `[${address}]` : address}:${port}`
 }
@@ -71,7 +71,7 @@ export function listenProblem({ code, message }: NodeJS.ErrnoException, endpoint
   return `cannot listen on port ${port} of ${host} (${typed(portOption)}): ${message}`
 }
 
-/** The flag and the variable of an option, since the help of the command line does not show its name in files. */
+/** The flag and the variable of an option, since `--help` does not show the names that options have in files. */
 function typed(option: OptionName): string {
   return `--${flagName(option)} or ${environmentName(option)}`
 }

@@ -10,7 +10,7 @@ const credentialReasons: ReadonlySet<Reason> = new Set([
   'too_many_failed_credentials',
 ])
 
-/** By the return code of CONNACK. Code 3 is no fault of the client, and its causes have log lines of their own. */
+/** Texts by return code of CONNACK. Code 3 is no fault of the client, and its causes have log lines of their own. */
 const connackTexts: ReadonlyMap<number, string> = new Map([
   [1, 'the protocol is not MQTT 3.1 or 3.1.1'],
   [2, 'the client id is too long or missing'],

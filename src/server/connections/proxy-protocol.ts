@@ -8,18 +8,18 @@ import { isIPv4, isIPv6 } from 'node:net'
 export interface ProxyHeader {
   /** Bytes of the header; the client's bytes follow. */
   readonly length: number
-  /** Of the client; undefined if the header has none, or in a connection of the proxy itself, such as a health check. */
+  /** Address of the client; undefined if the header has none, or if the proxy itself is the client, as in a health check. */
   readonly address: string | undefined
 }
 
-/** Bytes of the longest line of version 1, CRLF included (2.1). */
+/** Bytes of the longest line of version 1, CRLF included (section 2.1). */
 const longestLine = 107
-/** Bytes. Version 2 allows 64 KiB, but the extensions that proxies send take a few hundred. */
+/** Maximum bytes of a header of version 2, which allows 64 KiB; the extensions that proxies send take a few hundred bytes. */
 const longestBinary = 4_096
 
 const textSignature = Buffer.from('PROXY ')
 const binarySignature = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1')
-/** Bytes of signature, version and command, family and transport, length. */
+/** Bytes of the fixed fields: signature, version and command, family and transport, and length. */
 const binaryFixed = 16
 
 /** @returns undefined if the header is not complete yet @throws Error if it is malformed */
@@ -38,7 +38,7 @@ function beginsAs(received: Buffer, signature: Buffer): boolean {
 const decimal = '(0|[1-9][0-9]{0,4})'
 const lineForm = new RegExp(`^PROXY (?:UNKNOWN(?: .*)?|(TCP[46]) (\\S+) (\\S+) ${decimal} ${decimal})$`)
 
-/** Version 1 (2.1). */
+/** Parses a header of version 1 (section 2.1). */
 function parseLine(received: Buffer): ProxyHeader | undefined {
   const text = received.toString('latin1', 0, longestLine)
   const end = text.indexOf('\r\n')
@@ -61,7 +61,7 @@ function isPlainIPv6(text: string): boolean {
   return isIPv6(text) && !text.includes('%')
 }
 
-/** Version 2 (2.2). Skips the extensions behind the addresses. */
+/** Parses a header of version 2 (section 2.2). Skips the extensions after the addresses. */
 function parseBinary(received: Buffer): ProxyHeader | undefined {
   if (received.length < binaryFixed) return undefined
   const [versionAndCommand = 0, familyAndTransport = 0] = received.subarray(12)
@@ -84,7 +84,7 @@ interface Source {
 
 const unknownSource: Source = { addressesLength: 0, addressOf: () => undefined }
 
-/** By family and transport. The address is undefined for transports that carry no MQTT. */
+/** Sources by family and transport. The address is undefined for transports that carry no MQTT. */
 const sources: ReadonlyMap<number, Source> = new Map([
   [0x00, unknownSource],
   [0x11, { addressesLength: 12, addressOf: addresses => addresses.subarray(0, 4).join('.') }],
@@ -95,7 +95,7 @@ const sources: ReadonlyMap<number, Source> = new Map([
   [0x32, { ...unknownSource, addressesLength: 216 }],
 ])
 
-/** In the form of RFC 5952. */
+/** An IPv6 address as text in the form of RFC 5952. */
 function textOfIPv6(bytes: Buffer): string {
   const groups = Array.from({ length: 8 }, (_, group) => bytes.readUInt16BE(2 * group).toString(16))
   return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1)

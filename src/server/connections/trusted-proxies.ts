@@ -4,7 +4,7 @@ import { BlockList, isIP } from 'node:net'
 /** Proxies that may state the address of a client (option `trustedProxies`). */
 export class TrustedProxies {
   readonly #networks = new BlockList()
-  /** Checked first, because a look into the list costs more than the rest of accepting a connection. */
+  /** Checked first, because a look-up in the list costs more than everything else in accepting a connection. */
   readonly #isEmpty: boolean
 
   /** @param networks addresses, and networks in CIDR notation */
@@ -18,7 +18,7 @@ export class TrustedProxies {
     }
   }
 
-  /** @param address of a socket, also IPv4 in IPv6; false for any other text */
+  /** @param address of a socket; may be IPv4 mapped into IPv6 @returns false, also if the text is no address */
   trusts(address: string | undefined): boolean {
     if (this.#isEmpty || !isAddress(address)) return false
     return this.#networks.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
@@ -29,7 +29,7 @@ export class TrustedProxies {
     return this.trusts(socket.remoteAddress)
   }
 
-  /** The address of the client: the last hop before the trusted proxies. Claims of other hops are ignored. */
+  /** The address of the client: the last hop before the trusted proxies. Earlier hops are ignored, as the client can forge them. */
   clientOf({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): string {
     let client = socket.remoteAddress ?? ''
     if (!this.trusts(client)) return client

@@ -23,7 +23,7 @@ import { type Schema, Schemas } from './schemas.ts'
 interface MqttPlaces {
   readonly mqtt: number
   readonly mqtts: number | undefined
-  /** Of MQTT over WebSocket. */
+  /** Port of MQTT over WebSocket. */
   readonly http: number
   readonly https: number | undefined
 }

@@ -13,20 +13,20 @@ import { Schemas } from './schemas.ts'
 interface DocsParts {
   readonly version: string
   readonly mqttPort: number
-  /** Of the listeners with TLS; undefined without TLS. */
+  /** Port of MQTT over TLS; undefined without TLS, like `httpsPort`. */
   readonly mqttsPort: number | undefined
   readonly httpsPort: number | undefined
 }
 
 /** Swagger UI sets styles from script, and its icons are data URLs. */
 const uiPolicy = policy("script-src 'self'", "style-src 'self' 'unsafe-inline'", "img-src 'self' data:")
-/** The top bar of Swagger UI is for choosing another document. */
+/** Hides the top bar of Swagger UI, which serves to choose a document. */
 const withoutTopBar = { filename: 'page.css', content: '.swagger-ui .topbar { display: none }\n' }
 const pagePolicy = policy(`style-src 'sha256-${pageStyleHash}'`)
 
 /**
  * Serves OpenAPI at `/docs`, as an interactive page (`/docs/json` for programs), and AsyncAPI 3 at `/docs/asyncapi`, as a page or as
- * JSON. They need no credential: of the server they show only its version and ports.
+ * JSON. They need no credential, since they reveal only the version and the ports of the server.
  */
 export async function docsRoutes(app: FastifyInstance, parts: DocsParts): Promise<void> {
   const { version, mqttPort, mqttsPort, httpsPort } = parts
@@ -70,12 +70,12 @@ export async function collectOperations(app: FastifyInstance, version: string): 
     openapi: {
       openapi: '3.1.0',
       info: { title: 'Thingwire', version, description: introduction },
-      // Relative to `/docs/json`, because a proxy may serve us under a prefix.
+      // Relative to `/docs/json`, because a proxy may serve the app under a prefix.
       servers: [{ url: '..' }],
       tags: Object.entries(groups).map(([name, description]) => ({ name, description })),
       components: { securitySchemes },
     },
-    // The plugin lists the routes; we add the operations, because it would not take them over whole.
+    // The plugin lists the routes. The operations are added here, because the plugin would copy only parts of them.
     transform: ({ route, url, ...documents }) => {
       if ('openapiObject' in documents) addOperation(documents.openapiObject, route, schemas)
       return { schema: { hide: true }, url }

@@ -31,11 +31,11 @@ interface DashboardParts {
   readonly version: string
   /** The port that the page shows for connecting a device; undefined if MQTT is not served. */
   readonly mqttPort: number | undefined
-  /** Of MQTT over TLS; undefined if it is not served. */
+  /** The port of MQTT over TLS; undefined if MQTT over TLS is not served. */
   readonly mqttsPort: number | undefined
   /** Whether MQTT listens on loopback alone. */
   readonly isMqttLoopback: boolean
-  /** The built dashboard, for a test. */
+  /** The directory of the built dashboard; given only by a test. */
   readonly directory?: string
 }
 

@@ -36,13 +36,13 @@ import { ignore, MqttWebSockets, webSocketPath } from './mqtt-web-sockets.ts'
 import { isWebSocketPath, UpgradableRequest } from './upgradable-request.ts'
 
 export interface HttpDoor {
-  /** Of the plain listener. */
+  /** Address of the plain listener. */
   readonly address: AddressInfo
-  /** Of the plain listener, such as `http://127.0.0.1:8080`. */
+  /** URL of the plain listener, such as `http://127.0.0.1:8080`. */
   readonly url: string
-  /** Such as `https://127.0.0.1:8443`; undefined without a certificate. */
+  /** URL of the TLS listener, such as `https://127.0.0.1:8443`; undefined without a certificate. */
   readonly secureUrl: string | undefined
-  /** Of the listener for requests with bare LF; undefined without `lenientPort`. */
+  /** URL of the listener for requests with bare LF; undefined without `lenientPort`. */
   readonly lenientUrl: string | undefined
   /** From now on `/readyz` answers 503; everything else is served as before. */
   leave(): void
@@ -52,9 +52,9 @@ export interface HttpDoor {
 
 interface HttpDoorParts {
   readonly timeouts?: HttpTimeouts
-  /** Of the service, for its metrics. Default: new ones. */
+  /** Observations of the service, for its metrics. Default: a new instance. */
   readonly observations?: Observations
-  /** Of the process, shared with the other door. Default: the door's own. */
+  /** Descriptors of the process, shared with the MQTT door. Default: the HTTP door's own. */
   readonly descriptors?: Descriptors
 }
 
@@ -64,7 +64,7 @@ interface HttpDoorParts {
  * @param mqtt serves the WebSockets; the caller closes it
  * @param stopping aborted when the server begins to stop
  * @param certificate absent: no TLS
- * @param parts `timeouts` for a test
+ * @param parts `timeouts` is given only by a test
  * @throws Error with one line for the operator if it cannot listen
  */
 export async function openHttpDoor(
@@ -93,7 +93,7 @@ export async function openHttpDoor(
     trustProxy: address => proxies.trusts(address),
     serverFactory: listener =>
       createHttpServer(listener, timeouts, { insecureHTTPParser: false, bodyLimit: options.bodyLimit }),
-    // A request that arrives while the server stops is still served, as the last one of its connection.
+    // A request that arrives while the server stops is still served, as the last request of its connection.
     return503OnClosing: false,
   })
   const version = await readVersion()
@@ -146,7 +146,7 @@ export async function openHttpDoor(
         endpoint: endpointOf(options, 'httpsPort'),
         allowHalfOpen: true,
         admit: (socket, next) => limit.admit(socket, next),
-        // The plain server then parses, times out and closes TLS connections too.
+        // Passed to the plain server, so that it parses, times out and closes TLS connections too.
         accept: socket => app.server.emit('connection', socket),
         log,
       })
@@ -188,7 +188,7 @@ function watchRefusals(app: FastifyInstance, observations: Observations): void {
   })
 }
 
-/** Counts each request behind a trusted proxy as a connection of its client, since a proxy shares one among many clients. */
+/** Counts each request from a trusted proxy as a connection of its client, since many clients share a proxy's connection. */
 function countForwarded(app: FastifyInstance, proxies: TrustedProxies, limit: ConnectionLimit): void {
   app.addHook('onRequest', async ({ raw: request }, reply) => {
     if (!limit.enterForwarded(request, reply.raw)) throw new ThingwireError('too_many_connections')
@@ -197,7 +197,7 @@ function countForwarded(app: FastifyInstance, proxies: TrustedProxies, limit: Co
   })
 }
 
-/** Node closes idle connections only when it stops listening; one that becomes idle later would stay open for `keepAlive`. */
+/** Closes connections that become idle while draining: Node closes idle connections only when it stops listening. */
 function closeConnectionsWhen(
   draining: () => boolean,
   app: FastifyInstance,
@@ -220,7 +220,7 @@ function closeConnectionsWhen(
 const elsewhere = `MQTT over WebSocket is at ${webSocketPath}, not at this path`
 const noUpgrade = `this path takes MQTT over WebSocket, and the request is no upgrade: if a proxy is in between, it must pass on the headers Upgrade and Connection, over HTTP/1.1`
 
-/** Refuses a WebSocket at another path, and its path without an upgrade. Call it before routes are registered. */
+/** Refuses a WebSocket at a path other than `/mqtt`, and a GET of `/mqtt` without an upgrade. Call this before adding routes. */
 function refuseWebSocketsElsewhere(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     const message = problemOf(request)

@@ -4,16 +4,16 @@ import { refuseCutUpgrade, UpgradableRequest } from './upgradable-request.ts'
 
 /** Milliseconds. Long enough for a body over GPRS, short enough to drop clients that hold a socket and send nothing. */
 export interface HttpTimeouts {
-  /** From the connection, or the previous answer, to the end of the head of a request. */
+  /** Maximum time from the connection, or the previous answer, to the end of the head of a request. */
   readonly headers: number
-  /** To the end of the body. */
+  /** Maximum time from the same moment to the end of the body. */
   readonly request: number
-  /** Between the checks in which Node enforces the two timeouts above. */
+  /** Time between the checks in which Node enforces the two timeouts above. */
   readonly check: number
   readonly keepAlive: number
-  /** Between pings of a WebSocket. */
+  /** Time between pings of a WebSocket. */
   readonly ping: number
-  /** Without data in either direction. */
+  /** Maximum time without data in either direction. */
   readonly idle: number
 }
 
@@ -23,16 +23,16 @@ export function httpTimeouts(storeTimeout: number): HttpTimeouts {
     headers: 30_000,
     request: 120_000,
     check: 2_000,
-    // Longer than the minute for which load balancers keep a connection, so that they close it and not the server.
+    // Longer than the minute for which load balancers keep a connection, so that the load balancer closes it, not the server.
     keepAlive: 75_000,
-    // As for a live stream. Common proxies cut after 60 s of silence, and the keep-alive of an MQTT client may be longer.
+    // As for a live stream: common proxies cut after 60 s of silence, and the keep-alive of an MQTT client may be longer.
     ping: 25_000,
     idle: storeTimeout + 120_000,
   }
 }
 
 /**
- * Makes a Node server with our timeouts and tolerance of simple clients.
+ * Makes a Node server that tolerates simple clients, with the given timeouts.
  *
  * @param insecureHTTPParser accepts malformed requests: docs/use/tls.md lists the risks
  * @param bodyLimit bytes
@@ -52,7 +52,7 @@ export function createHttpServer(
       IncomingMessage: UpgradableRequest,
       insecureHTTPParser,
     },
-    // One listener for both, because Node copies a list of several for each request.
+    // One listener for both calls, because Node copies a list of several listeners for each request.
     (request, response) => {
       refuseCutUpgrade(server, request)
       listener(request, response)

@@ -12,9 +12,9 @@ export const webSocketPath = '/mqtt'
 const subprotocols: readonly string[] = ['mqtt', 'mqttv3.1']
 
 interface MqttWebSocketsParts {
-  /** Origins of the pages that may open a WebSocket; `*` is any. */
+  /** Origins of the pages that may open a WebSocket; `*` allows any origin. */
   readonly allowedOrigins: readonly string[]
-  /** Bytes. */
+  /** Maximum size of an MQTT packet, bytes. */
   readonly maxPacketSize: number
   /** Milliseconds between pings. */
   readonly ping: number
@@ -50,7 +50,7 @@ export class MqttWebSockets {
     const { origin } = headers
     const mayCall = origin === undefined || allowedOrigins.includes('*') || allowedOrigins.includes(origin)
     if (!mayCall) return new ThingwireError('forbidden', 'the origin of the page is not in allowedOrigins')
-    // A proxy may read the bytes behind the head as a body, and the server would read them as frames (request smuggling).
+    // A proxy may read the bytes after the head as a body, and the server would read them as frames (request smuggling).
     if (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0)
       return new ThingwireError('bad_request', 'an upgrade request must have no body')
     const offered = headers['sec-websocket-protocol']?.split(',').map(name => name.trim()) ?? []
@@ -65,7 +65,7 @@ export class MqttWebSockets {
       socket.off('error', ignore)
       this.#open.add(webSocket)
       webSocket.once('close', () => this.#open.delete(webSocket))
-      // ws has sent the close frame; later bytes of the peer need no reading.
+      // ws has sent the close frame; later bytes from the peer need not be read.
       webSocket.on('error', ({ message }) => {
         this.#parts.onBroken?.(message)
         request.socket.destroySoon()

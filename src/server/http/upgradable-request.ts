@@ -4,7 +4,7 @@ const urlForm = /^\/+mqtt\/*(?:\?|$)/
 
 /**
  * The `IncomingMessage` of an HTTP server for which a request is an upgrade only if it asks for a WebSocket at `/mqtt`. Other
- * Upgrade headers are ignored (RFC 9110, 7.8), so that devices behind `h2c` proxies are served. Node would emit 'upgrade' for all.
+ * Upgrade headers are ignored (RFC 9110, 7.8), as proxies may add `h2c`. Node would emit 'upgrade' for any Upgrade header.
  */
 export class UpgradableRequest extends IncomingMessage {
   declare private upgradeAsked: boolean | null
@@ -18,12 +18,12 @@ export class UpgradableRequest extends IncomingMessage {
     this.upgradeAsked = asked
   }
 
-  /** Whether it asks for an upgrade that it does not get. */
+  /** Whether the request asks for an upgrade that is ignored. */
   get isUpgradeIgnored(): boolean {
     return this.upgradeAsked === true && !this.upgrade
   }
 
-  /** Whether it asks for a WebSocket at another path. */
+  /** Whether the request asks for a WebSocket at a path other than `/mqtt`. */
   get isWebSocketElsewhere(): boolean {
     return this.isUpgradeIgnored && asksForWebSocket(this)
   }
@@ -43,8 +43,8 @@ function asksForWebSocket({ method, headers, httpVersion }: IncomingMessage): bo
 }
 
 /**
- * Refuses a request with an ignored upgrade if its client closes its half before the end of the body. The parser of Node does
- * not, because it takes unreadable bytes behind an Upgrade header for another protocol.
+ * Refuses a request with an ignored upgrade if the client closes its half of the connection before the end of the body. Node's
+ * parser does not refuse it, because it takes unreadable bytes after an Upgrade header for another protocol.
  *
  * @param server emits 'clientError'
  */
@@ -58,7 +58,7 @@ export function refuseCutUpgrade(server: Server, request: IncomingMessage): void
   request.once('close', () => socket.off('end', ended))
 }
 
-/** The error that the parser of Node makes for other requests. */
+/** The error that Node's parser makes if any other request is cut off. */
 function cutError(): Error {
   return Object.assign(new Error('the body was cut off'), { code: 'HPE_INVALID_EOF_STATE' })
 }

@@ -9,7 +9,7 @@ import type { ServerOptions } from '../options/options.ts'
 import { assertNotLost, assertNotMoved } from './marks.ts'
 
 export interface Keeping {
-  /** Not open yet. */
+  /** The chosen store, which is not open yet. */
   readonly store: StoreDriver
   /** Whether opening the store made a new, empty one. */
   readonly isNew: () => boolean
@@ -22,7 +22,7 @@ export function storeLocation(dataDir: string): string {
 }
 
 /**
- * The store of the options: the embedded one in `dataDir`, or the Redis of `redisUrl`, which logs how durable its acks are.
+ * The store that the options choose: the embedded one in `dataDir`, or Redis at `redisUrl`, which logs how durable its acks are.
  *
  * @param onLost called once if the embedded store is lost
  * @throws Error with one line for the operator: the data directory or its admin key cannot be used, its store was moved

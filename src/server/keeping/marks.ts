@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { makeDirectory } from '../../core/files/make-directory.ts'
 
 /**
- * A file in a data directory whose store went away under a server, for example because its file system was unmounted. Without
- * it a restarted server would begin with an empty store there. A file system that is mounted again hides it.
+ * A file in a data directory from which the store vanished under a running server, for example when a file system was unmounted.
+ * Without it a restarted server would begin with an empty store. A file system that is mounted again hides the file.
  */
 const lostName = 'store-lost'
 
@@ -28,7 +28,7 @@ To let it, remove this file.
 export async function assertNotLost(dataDir: string, location: string): Promise<void> {
   const mark = join(dataDir, lostName)
   if (!(await isThere(mark))) return
-  // The store was moved back beside the mark.
+  // The store was moved back next to the mark.
   if (await isThere(join(location, 'CURRENT'))) return await rm(mark, { force: true })
   throw new Error(
     `the store in ${dataDir} went away under a running server, and is not back: mount its file system, or move it back. To begin with an empty store, remove ${mark}`,

@@ -48,7 +48,7 @@ The embedded store is unchanged. No server starts on it any more, because Redis 
 The store does not contain the admin key: set THINGWIRE_ADMIN_KEY on every node, to the old key (${dataDir}/admin-key) or a new one.`)
 }
 
-/** Prints a line a second, and one at the beginning and the end of each step. */
+/** Prints a line each second, and a line at the beginning and the end of each step. */
 function progressLines(say: (line: string) => void): (progress: Progress) => void {
   let begin = { step: '', time: 0, records: 0 }
   let newest = 0
@@ -68,10 +68,10 @@ function grouped(count: number): string {
 }
 
 /**
- * The document in Redis for one of the embedded store, with its write numbers translated. Event ids are not moved, so a stream
- * that is resumed after the move gets `reset`. Nor is the position of forwarding, which needs the embedded store.
+ * Translates a document of the embedded store, with its write numbers, for Redis. Event ids are not moved, so a stream that is
+ * resumed after the move gets `reset`. The position of forwarding is not moved either: forwarding needs the embedded store.
  *
- * @param numberOf the write number in Redis for one of the embedded store
+ * @param numberOf returns the write number in Redis for a write number of the embedded store
  * @returns undefined if the document is not moved
  */
 export function movedDocument(

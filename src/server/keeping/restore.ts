@@ -8,7 +8,7 @@ import { storeLocation } from './choose-store.ts'
 /**
  * Restores a backup (`POST /v2/admin/backup`) into a new or empty data directory. A backup has no admin key.
  *
- * @throws Error with one line for the operator; the directory is then as it was
+ * @throws Error with one line for the operator; the directory is then as it was before
  */
 export async function restoreDataDir(backup: string, dataDir: string): Promise<void> {
   await access(backup)

@@ -13,11 +13,11 @@ interface SampledLogger extends Logger {
 }
 
 /**
- * The log on stderr: JSON lines, or readable lines on a terminal. It has no secrets (contract §1.1): paths lose their query and long
- * segments, since a thing token may be one; headers and bodies are not logged; errors are redacted. A flood cannot fill it: of lines
- * with one text, from `info` to `error`, five a minute are written, then one with `suppressed`, the number of the others.
+ * The log on stderr: JSON lines, or readable lines on a terminal. It has no secrets (contract §1.1): paths lose their query and
+ * long segments, which may be thing tokens; headers and bodies are not logged; errors are redacted. A flood cannot fill it: of the
+ * lines of one kind, from `info` to `error`, five a minute are written, then one with `suppressed`, the number of lines left out.
  *
- * @param setup `adminKey`: the configured one; `period`: milliseconds in place of the minute, for a test
+ * @param setup `adminKey`: the configured key; `period`: milliseconds instead of the minute, for a test
  */
 export function createLogger(
   level: ServerOptions['logLevel'],
@@ -76,7 +76,7 @@ interface LogLine extends Readonly<Record<string, unknown>> {
   readonly msg?: string
 }
 
-/** Lines at `debug` are not sampled, because the operator asked for all of them; nor at `fatal`, which is the last line. */
+/** Lines at `debug` are not sampled, because the operator asked for all; nor is a line at `fatal`, since it is the last. */
 const sampledLevels: Readonly<Record<number, 'info' | 'warn' | 'error'>> = {
   30: 'info',
   40: 'warn',
@@ -179,9 +179,9 @@ export class LogOfRequest implements FastifyBaseLogger {
   }
 }
 
-/** Characters of a path segment that are logged: a thing id has 16, and a longer one may be part of a token. */
+/** Segments of a path that have more characters than this are redacted: a thing id has 16, and more may be part of a token. */
 const longestSegment = 20
-/** Characters that are logged of a path, an error message and a stack: a client could send 16 KiB. */
+/** How many characters of a path, an error message and a stack are logged: a client could send 16 KiB. */
 const longestPath = 200
 const longestText = 1_000
 const longestStack = 4_000
@@ -202,8 +202,8 @@ function requestSummary(request: FastifyRequest, redactor: Redactor): object {
 }
 
 /**
- * The safe fields of an error: others, such as Node's `rawPacket`, contain the request. An outage of the store or a stop of the
- * server is no defect and may be logged many times, so its error has no stack.
+ * The safe fields of an error: other fields, such as Node's `rawPacket`, contain the request. An outage of the store or a stop of
+ * the server is no defect and may be logged many times, so its error is logged without a stack.
  */
 export function errorSummary(error: unknown, redactor: Redactor, withStack = !isOutage(error)): object {
   if (!(error instanceof Error)) return { message: redactor.redact(String(error), longestText) }
@@ -222,11 +222,11 @@ function isOutage(error: unknown): boolean {
   return error instanceof ThingwireError && error.status === 503
 }
 
-/** Lines of one kind (level and text) that are written in a period. */
+/** Maximum number of lines of one kind (level and text) that are written in a period. */
 const writtenPerKind = 5
 /** Milliseconds. */
 const defaultPeriod = 60_000
-/** Kinds that are counted separately in a period; all further ones count as one kind. */
+/** Maximum number of kinds that are counted separately in a period; further kinds of a level count as one kind. */
 const maximumKinds = 64
 
 export interface HeldBack {
@@ -242,7 +242,7 @@ interface Kind {
   lines: number
 }
 
-/** Writes the first five lines of a kind in a minute and counts the others, in bounded memory. */
+/** Admits the first five lines of a kind in a minute and counts the rest, in bounded memory. */
 export class LogSampling {
   readonly #report: (heldBack: HeldBack) => void
   readonly #period: number

@@ -33,7 +33,7 @@ export class Observations implements Observer {
     host: new Tally(),
     magic: new Tally(),
   }
-  /** Error answers. */
+  /** Error answers of HTTP, by reason. */
   readonly httpErrors = new Tally<Reason>()
   /** Open MQTT connections, by transport. */
   readonly connections = { mqtt: 0, websocket: 0 }

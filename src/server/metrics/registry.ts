@@ -227,7 +227,7 @@ function inSeconds(milliseconds: number | undefined): number | undefined {
 /** Milliseconds for which sizes are kept: reading the sizes of all files takes a while. */
 const maximumAge = 10_000
 
-/** Bytes; `free` on the disk of the embedded store. A size that is unknown is absent. */
+/** Sizes in bytes; `free` is the free space on the disk of the embedded store. An unknown size is absent. */
 interface Figures {
   readonly bytes?: number
   readonly limit?: number | undefined
@@ -258,7 +258,7 @@ function storeFigures(
   }
 }
 
-/** Milliseconds from the end of a count to the next one, at least. */
+/** Minimum milliseconds from the end of a count to the beginning of the next count. */
 const shortestInterval = 60_000
 /** A long count is followed by a pause this many times as long. */
 const restFactor = 100

@@ -33,13 +33,13 @@ export const readMetrics: Operation = {
 const proxyHeaders = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'] as const
 
 /**
- * `GET /metrics` (contract §6): the metrics of docs/reference/metrics.md as Prometheus text. Needs the admin key, except for a program
- * on this machine that asks for a loopback name without a proxy. With `publicMetrics` nobody needs it.
+ * `GET /metrics` (contract §6): the metrics of docs/reference/metrics.md as Prometheus text. Needs the admin key, unless a program
+ * on this machine asks for a loopback name without a proxy, or `publicMetrics` is set.
  */
 export function metricsRoute(app: FastifyInstance, sources: MetricSources): void {
   const { access, limits } = sources.things
   const { publicMetrics } = sources.options
-  // Made at the first request, since it then watches the event loop and the garbage collector.
+  // Made at the first request, since from then on it watches the event loop and the garbage collector.
   let registry: Registry | undefined
   app.get('/metrics', { config: { operation: readMetrics } }, async (request, reply) => {
     if (!publicMetrics && !isLocal(request)) {

@@ -15,12 +15,12 @@ import {
 const shippedConfig = fileURLToPath(new URL('config/default.json', packageRoot))
 const configVariable = 'THINGWIRE_CONFIG'
 
-/** The source of each value, by complete options. */
+/** The source of each value in an object of complete options. */
 const origins = new WeakMap<object, TypedNames>()
 
 /** Option values from the command line, the environment, a file or a program. */
 interface OptionSource {
-  /** How a message names an option of this source: `httpPort in my.json`, `--http-port`. */
+  /** How a message names an option of this source, such as `httpPort in my.json` or `--http-port`. */
   readonly label: (name: OptionName) => string
   readonly values: Readonly<Partial<Record<OptionName, unknown>>>
 }
@@ -32,7 +32,7 @@ export type TypedNames = Readonly<Partial<Record<OptionName, string>>>
  * Merges the options: the command line wins over the environment, the file and the defaults, in this order. Every source is
  * checked in full, even values that another source overrides.
  *
- * @param flags values of the command line by flag name (`http-port`), `config` among them
+ * @param flags values of the command line by flag name (such as `http-port`), including `config`
  * @throws Error whose message is one line that names source and option, never the value of a secret
  */
 export async function loadOptions(
@@ -44,7 +44,7 @@ export async function loadOptions(
   return mergeOptions([fromFlags(flags, typed), fromEnvironment(environment), await fromFile(file)])
 }
 
-/** The source of a value: `THINGWIRE_HTTP_PORT`, `httpPort in my.json`, `the default of httpPort`. */
+/** The source of a value, such as `THINGWIRE_HTTP_PORT`, `httpPort in my.json` or `the default of httpPort`. */
 export function originOf(options: Partial<ServerOptions>, name: OptionName): string | undefined {
   return origins.get(options)?.[name]
 }

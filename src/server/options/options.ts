@@ -30,7 +30,7 @@ const address = z
     return family !== 0 && (length === undefined || Number(length) <= (family === 4 ? 32 : 128))
   })
 
-/** Rules such as `debug.*=1d`, each pattern once: with two it would be unclear which applies. */
+/** Rules such as `debug.*=1d`, each pattern once: it would be unclear which of two ages applies. */
 const retentionRules = listOf(
   'a list of ages such as 30d (a whole number and s, m, h or d) or keys with an age such as debug.*=1d, each key once',
   z.string().refine(text => parseRetentionRule(text) !== undefined),

@@ -21,7 +21,7 @@ export interface Validity {
   readonly to: Date
 }
 
-/** Undefined if the options name no files. @throws Error with one line for the operator if only one option is set */
+/** The files of the options; undefined if there are none. @throws Error with one line for the operator if one file is missing */
 export function certificateFiles({ tlsCert, tlsKey }: ServerOptions): CertificateFiles | undefined {
   if (tlsCert === undefined && tlsKey === undefined) return undefined
   if (tlsCert === undefined) throw new Error('tlsKey is set but not tlsCert: TLS needs both')
@@ -41,7 +41,7 @@ async function read(option: keyof CertificateFiles, path: string): Promise<strin
   })
 }
 
-/** Checks all but the validity. @throws Error with one line for the operator, without any part of the key */
+/** Checks everything except the validity. @throws Error with one line for the operator, without any part of the key */
 export function checkPair({ cert, key }: CertificatePair, { tlsCert, tlsKey }: CertificateFiles): Validity {
   const certificate = attempt(
     () => new X509Certificate(cert),

@@ -87,7 +87,7 @@ export class ServedCertificate {
 
   async #look(): Promise<void> {
     const problem = await this.#take()
-    // Reported at the second read: at the first one, only one of the two files may have been replaced yet.
+    // Reported at the second read: at the first read, only one of the two files may have been replaced yet.
     const looks = problem !== undefined && problem.text === this.#problem?.text ? this.#problem.looks + 1 : 1
     this.#problem = problem && { text: problem.text, looks }
     if (problem && looks === 2) {
@@ -98,7 +98,7 @@ export class ServedCertificate {
     }
   }
 
-  /** Serves the pair in the files if it has changed and can be served. @returns why it cannot */
+  /** Serves the pair in the files if it has changed and can be served. @returns the problem if it cannot be served */
   async #take(): Promise<Problem | undefined> {
     try {
       const pair = await readPair(this.#files)

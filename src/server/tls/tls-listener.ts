@@ -37,7 +37,7 @@ export async function openTlsListener(options: TlsListenerOptions): Promise<TlsL
   const handshakes = new Map<string, Socket>()
   tls.on('secureConnection', socket => {
     handshakes.delete(peerOf(socket))
-    // Set after the handshake, which a client that has closed its half cannot finish.
+    // Set only after the handshake, because a client that has closed its half of the connection cannot finish a handshake.
     socket.allowHalfOpen = options.allowHalfOpen
     options.accept(socket)
   })
