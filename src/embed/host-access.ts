@@ -18,7 +18,7 @@ const terms = {
   expiresIn: ifGiven({ schema: z.int().min(1), rule: 'a whole number of seconds' }),
 }
 
-/** The registry of things for a program, which may be one without types. @throws TypeError by the promise: what is wrong, and what it must be */
+/** The registry of things for a host, which may lack types. @throws TypeError, as a rejection, if an argument is wrong */
 export function registryOfHost(registry: ThingRegistry): ThingRegistry {
   const query = {
     ...{ limit, cursor: ifGiven(aText), name: ifGiven(aText) },
@@ -76,7 +76,7 @@ export function registryOfHost(registry: ThingRegistry): ThingRegistry {
   }
 }
 
-/** The same of sessions. */
+/** Sessions for a host, with the checks of `registryOfHost`. */
 export function sessionsOfHost(sessions: AccessSessionRegistry): AccessSessionRegistry {
   const things = {
     schema: z.union([z.literal('*'), z.array(z.string())]),
@@ -103,7 +103,7 @@ export function sessionsOfHost(sessions: AccessSessionRegistry): AccessSessionRe
   }
 }
 
-/** The same of activation codes. */
+/** Activation codes for a host, with the checks of `registryOfHost`. */
 export function activationCodesOfHost(codes: ActivationCodes): ActivationCodes {
   const rules = { count: wholeNumber(1, 1_000), uses: wholeNumber(1, 1_000_000) }
   return {

@@ -7,7 +7,7 @@ import type { HostThings, ReadingListener } from './reading.ts'
 /**
  * `HostThings.on`.
  *
- * @param onDefect called with what a listener threw; must not throw @param assertOpen throws once the service is closed
+ * @param onDefect called with each error of a listener; must not throw @param assertOpen throws once the service is closed
  */
 export function createHostListeners(
   live: Pick<Live, 'subscribe' | 'unsubscribe'>,
@@ -26,7 +26,7 @@ export function createHostListeners(
     const subscriber = {
       deliver({ commit: { thingId, records } }: LiveWrite) {
         for (const record of records) {
-          // It may have stopped itself at the record before.
+          // The listener may have stopped the calls during the previous record.
           if (isStopped) return
           deliver(listener, thingId, record, onDefect)
         }
@@ -48,7 +48,7 @@ function deliver(
 ): void {
   try {
     const result = listener(readingOf(thingId, record))
-    // A rejection that nobody handles ends the process.
+    // An unhandled rejection would end the process.
     if (result instanceof Promise) result.catch(onDefect)
   } catch (error) {
     onDefect(error)

@@ -20,12 +20,12 @@ interface HostReadsParts {
   readonly costlyReads: FairQueue
 }
 
-/** As whom it waits with others that read much. */
+/** The principal name under which costly reads of the host wait their turn. */
 const readerName = 'host'
 
 const aKey = { schema: z.string(), rule: 'the key of a resource' }
 
-/** `HostThings.read`, by the reads of the HTTP door. */
+/** `HostThings.read`, implemented with the reads of the HTTP door. */
 export function createHostRead(parts: HostReadsParts): HostThings['read'] {
   const { costlyReads } = parts
   const { page } = createReads(parts.records, parts.magic)
@@ -66,7 +66,7 @@ function rangeOf({ from, to }: ReadReadingsOptions): TimeRange {
 
 function millisecondsOf(name: string, time: Time): number {
   const milliseconds = typeof time === 'string' ? parseDatetime(time) : Number(time)
-  // Nothing is stored from before 1970.
+  // No stored record is from before 1970.
   if (milliseconds !== undefined && Number.isFinite(milliseconds))
     return Math.max(Math.floor(milliseconds), 0)
   throw new ThingwireError(

@@ -7,7 +7,7 @@ import { formatDatetime, latestDatetime } from '../core/record/datetime.ts'
 import { aThingId, thingOf } from './known-thing.ts'
 import type { NewReading, WriteReadingsOptions } from './reading.ts'
 
-/** A refused write shows its first 200 characters, and no more of it is spelled than these may take. */
+/** Limits for the text of a refused write, of which only the first 200 characters are shown. */
 const shownRecords = {
   depth: 4,
   maxArrayLength: 20,
@@ -21,7 +21,7 @@ interface HostWritesParts {
   readonly adminKey: string
 }
 
-/** Writes of the program around the service, in the order of its calls. */
+/** Writes of the host, in the order of its calls. */
 export class HostWrites {
   readonly #parts: HostWritesParts
   readonly #turns = new Turns()
@@ -30,7 +30,7 @@ export class HostWrites {
     this.#parts = parts
   }
 
-  /** As `HostThings.write`. */
+  /** Implements `HostThings.write`. */
   async write(
     thingId: string,
     records: readonly NewReading[],
@@ -43,7 +43,7 @@ export class HostWrites {
     try {
       const request = new HostWrite(thingId, { values: spelled(records), ...options })
       const known = thingOf(this.#parts, thingId, 'write')
-      // Two that wait, and only one of them may be handled when it rejects.
+      // While `turn.wait()` is pending, nothing else would handle a rejection of `known`.
       known.catch(() => {})
       await turn.wait()
       await known
@@ -55,7 +55,7 @@ export class HostWrites {
   }
 }
 
-/** Its text is made only where it is shown: hardly any write is refused. */
+/** Makes the text of the write only when `body` is read, since hardly any write is refused. */
 class HostWrite implements WriteRequest {
   readonly thingId: string
   readonly door = 'host'
@@ -72,7 +72,7 @@ class HostWrite implements WriteRequest {
   }
 }
 
-/** Times as the wire has them. What is no record, or no list of them, stays: the rules of a write say what is wrong. */
+/** Replaces each `Date` and number by a datetime text. Anything but a list of records is kept: the write is then refused. */
 function spelled(records: unknown): unknown {
   return Array.isArray(records) ? records.map(withDatetimeText) : records
 }
@@ -84,7 +84,7 @@ function withDatetimeText(record: unknown): unknown {
   return { ...record, datetime: datetimeText(Number(datetime)) }
 }
 
-/** What has no spelling gets one that is refused. */
+/** The datetime text of a time; beyond the range of such texts, the number as text, which is then refused. */
 function datetimeText(milliseconds: number): string {
   const isSpelled = Math.abs(milliseconds) <= latestDatetime
   return isSpelled ? formatDatetime(Math.floor(milliseconds)) : String(milliseconds)

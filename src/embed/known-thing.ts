@@ -7,9 +7,9 @@ import { ThingwireError } from '../errors.ts'
 export const aThingId = { schema: z.string(), rule: 'the id of a thing' }
 
 /**
- * Whether there is such a thing: a host is asked for no credential, and may do what the operator may.
+ * Asserts that the thing exists. A host needs no credential, and has the rights of the operator.
  *
- * @throws ThingwireError unknown_thing; those of the store
+ * @throws ThingwireError unknown_thing, or an error of the store
  */
 export async function thingOf(
   { access, adminKey }: { readonly access: Pick<Access, 'authorise'>; readonly adminKey: string },
@@ -20,9 +20,9 @@ export async function thingOf(
   await access.authorise(thingId, adminKey, action)
 }
 
-/** @throws ThingwireError unknown_thing: it is spelled unlike an id, such as a name */
+/** @throws ThingwireError unknown_thing if the text does not have the form of an id, for example if it is a name */
 export function assertThingId(text: string): void {
-  // A token too: it is a secret that a program has no need to keep.
+  // A token is refused, too: it is a secret that a program has no need to keep.
   if (isThingId(text)) return
   throw new ThingwireError(
     'unknown_thing',

@@ -1,46 +1,46 @@
 import type { Geo } from '../core/record/geo.ts'
 
-/** A value as it is read: parsed JSON. Parsed for each reader, who may change it. */
+/** A value that was read: JSON that was parsed for this reader alone, so the reader may change it. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [member: string]: JsonValue }
 
 /** A point in time: a `Date`, milliseconds since 1970, or a text as in contract §2.1, such as `2026-11-21T09:30:00Z`. */
 export type Time = Date | number | string
 
-/** A record that is to be written. Every rule of contract §2.1 holds. */
+/** A record to write. Every rule of contract §2.1 applies. */
 export interface NewReading {
   /** 1..128 letters, digits, `.`, `-` or `_`; or a magic key such as `$geo`. */
   readonly key: string
-  /** What JSON can say: at most 64 KiB as JSON, depth at most 32, every number finite; null together with `geo` alone. */
+  /** Any JSON value: at most 64 KiB as text, at most 32 levels deep, every number finite; null only together with `geo`. */
   readonly value: string | number | boolean | object | null
-  /** Degrees: `lat` -90..90, `long` -180..180. */
+  /** Degrees: `lat` from -90 to 90, `long` from -180 to 180, all inclusive. */
   readonly geo?: Geo | undefined
-  /** When it was measured, from 1970 to 24 h ahead of the server. Default: the receipt time. */
+  /** When the value was measured: from 1970 to at most 24 h ahead of the server. Default: the receipt time. */
   readonly datetime?: Time | undefined
 }
 
-/** A record of a thing, as a host reads and hears it. */
+/** A record of a thing, as `read` returns it and a listener gets it. */
 export interface Reading {
   readonly thingId: string
   readonly key: string
   readonly value: JsonValue
-  /** When it was measured. */
+  /** When the value was measured. */
   readonly datetime: Date
-  /** Degrees; absent: the record has no position. */
+  /** Degrees; absent if the record has no position. */
   readonly geo?: Geo
 }
 
 export interface WriteReadingsOptions {
-  /** False: no record is kept, and live messages are sent alone (contract §3). Default true. */
+  /** False: no record is stored; only live messages are sent (contract §3). Default true. */
   readonly store?: boolean | undefined
-  /** False: no live message is sent, and `on('reading')` hears nothing. Default true. */
+  /** False: no live message is sent, and listeners of `on('reading')` are not called. Default true. */
   readonly broadcast?: boolean | undefined
-  /** Write id, 1..64 printable ASCII characters: a second write of the thing with it has no effect (contract §4.4). Default: none. */
+  /** Write id, 1..64 printable ASCII: a second write of the thing with the same id has no effect (contract §4.4). Default: none. */
   readonly id?: string | undefined
 }
 
-/** The newest records, or those of a range, newest first. */
+/** Selects the newest records, or the records of a range; newest first. */
 export interface ReadReadingsOptions {
-  /** How many of the newest records, a whole number from 1. Default: 1, and with `from` or `to` all records of the range. */
+  /** Maximum number of records, a whole number from 1. Default: 1; with `from` or `to`, all records of the range. */
   readonly last?: number | undefined
   /** Beginning of the range, inclusive. */
   readonly from?: Time | undefined
@@ -48,39 +48,39 @@ export interface ReadReadingsOptions {
   readonly to?: Time | undefined
 }
 
-/** A promise that is returned is looked at for its rejection alone. */
+/** A returned promise is not awaited, but a rejection is reported to `onDefect`. */
 export type ReadingListener = (reading: Reading) => void | Promise<void>
 
-/** What a host writes, reads and hears in its own process. No credential is asked for. */
+/** Writes, reads and listeners of a host, in its own process. No credential is needed. */
 export interface HostThings {
   /**
-   * Writes records of one thing, all or none: by the same rules, limits and order as over HTTP. Writes of one thing are stored in
-   * the order of the calls. A refusal for the content is on the list of the thing's refused writes, with the door `host`.
+   * Writes records of one thing, all or none, under the same rules, limits and order as over HTTP. Writes of one thing are stored
+   * in the order of the calls. A write refused for its content is listed among the thing's refused writes, with door `host`.
    *
-   * @param records 1..10,000; not to be changed until it resolves
-   * @returns resolves when every record is durable
+   * @param records 1..10,000; must not be changed before the promise resolves
+   * @returns a promise that resolves when every record is durable
    * @throws ThingwireError for the content (contract §2), with the bad records in `errors`; unknown_thing; too_many_resources
-   * @throws ThingwireError to be written again: write_rate_exceeded, record_rate_exceeded, too_many_waiting, store_timeout,
-   * store_unavailable, store_full; not again: service_closed
-   * @throws TypeError of an unknown option
+   * @throws ThingwireError if the write can be retried: write_rate_exceeded, record_rate_exceeded, too_many_waiting, store_timeout,
+   * store_unavailable, store_full; if it cannot: service_closed
+   * @throws TypeError if an option is unknown
    */
   write(thingId: string, records: readonly NewReading[], options?: WriteReadingsOptions): Promise<void>
   /**
-   * Reads records of one resource, newest first. More than 100 are read in turn with other costly reads, and are all in memory when
-   * it resolves. The newest of a magic resource is its state, as over HTTP (contract §6).
+   * Reads records of one resource, newest first. A read of more than 100 records waits its turn among other costly reads, and has
+   * all of them in memory at its end. The newest record of a magic resource is its state, as over HTTP (contract §6).
    *
    * @throws ThingwireError unknown_thing; unknown_resource (nothing was ever written to the key); invalid_limit, invalid_range;
    * store_unavailable; service_closed
-   * @throws TypeError of an unknown option
+   * @throws TypeError if an option is unknown
    */
   read(thingId: string, key: string, options?: ReadReadingsOptions): Promise<Reading[]>
   /**
-   * Calls `listener` once for each record of each write that is broadcast, of every thing, through whichever door and on whichever
-   * node: after the commit, in the order in which writes were stored. A record that was stored before is not among them. What a
-   * listener throws goes to `onDefect`, and neither the service nor another listener notices.
+   * Calls `listener` once for each record of each broadcast write of every thing, whichever door and node the write used: after the
+   * commit, in the order in which writes were stored. A record that had already been stored is left out. An error of a listener
+   * goes to `onDefect`, and affects neither the service nor another listener.
    *
-   * @returns stops the calls
-   * @throws ThingwireError service_closed @throws TypeError of another event, or if the listener is no function
+   * @returns a function that stops the calls
+   * @throws ThingwireError service_closed @throws TypeError for another event, or if the listener is not a function
    */
   on(event: 'reading', listener: ReadingListener): () => void
 }
