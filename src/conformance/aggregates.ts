@@ -44,7 +44,7 @@ async function whole(records: RecordStore): Promise<BucketSummary> {
   return answer.buckets[0] as BucketSummary
 }
 
-/** Appends the JSON texts as values, one record a second. @returns one bucket over all of them */
+/** Appends records with these JSON texts as values, a second apart. @returns one bucket over all records of the key */
 async function ofValues(records: RecordStore, values: readonly string[]): Promise<BucketSummary> {
   await records.append(write(values.map((value, index) => ({ ...measured(index * 1_000, 0), value }))))
   return await whole(records)
@@ -126,7 +126,7 @@ export function aggregates({ test, capabilities }: Suite): void {
     })
 
     test(`aggregate() counts each earlier write, and never part of one (${order})`, async ({ records }) => {
-      // More records than a store reads at once, with gaps for others between them.
+      // More records than a store reads in one step, with gaps in which the later writes put records.
       await records.append(write(count(4_000).map(at => measured(at * 1_000, 'before'))))
       const [ofWrite, writes] = [40, 60]
       let stored = 0
@@ -168,7 +168,7 @@ export function aggregates({ test, capabilities }: Suite): void {
     await records.append(write(count(300).map(at => measured(10_000 + at * 100, at))))
     const late = count(50).map(at => measured(9_990 + at * 611, -at))
     await appendEach(records, late)
-    // The first record is a resend, and stored once.
+    // The first record was written before, and must not be stored again.
     await records.append(write([measured(10_000, 0), measured(10_000, 1)]))
     const assertNow = async (message: string) => {
       for (const order of ['asc', 'desc'] as const) {
@@ -272,7 +272,7 @@ export function aggregates({ test, capabilities }: Suite): void {
 
 const seed = 20_261_121
 const histories = 200
-/** Histories that run at once, so that a store commits several writes together. */
+/** Number of histories that run at the same time, so that a store commits several writes together. */
 const atOnce = 20
 
 export function aggregateHistories({ test }: Suite): void {

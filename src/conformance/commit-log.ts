@@ -44,7 +44,7 @@ export function commitLog({ test, testStage, capabilities }: Suite): void {
     for (const round of count(20)) {
       isWanted = false
       const before = count(5).map(value => records.append(write([received(`${round} ${value} before`)])))
-      // In some rounds the answer then changes during a commit.
+      // In some rounds the listener of logWhen() then changes its answer during a commit.
       for (let turns = 0; turns < round; turns++) await Promise.resolve()
       isWanted = true
       const taking = records.snapshot()
@@ -205,7 +205,7 @@ function keepsForOthers({ test }: Pick<Suite, 'test'>): void {
   })
 }
 
-/** Only of a store that is not shared: a shared one logs every commit, because another process may want it. */
+/** Tests only of a store that is not shared: a shared store logs every commit, because another process may want it. */
 function decidesAlone({ test }: Pick<Suite, 'test'>): void {
   test('trimLog() removes the given commits from the log, and nothing else', async ({ records }) => {
     const delivered = listen(records)

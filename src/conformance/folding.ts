@@ -7,14 +7,14 @@ interface Summarised extends Where {
   readonly buckets: Buckets
 }
 
-/** A bucket as its records define it. */
+/** A bucket that is computed from its records. */
 interface Expected {
   readonly start: number
   readonly end: number
   readonly values: string[]
 }
 
-/** Every bucket of a range, read with as many calls as needed. @param limit most buckets of one call */
+/** Every bucket of a range, read with as many calls as needed. @param limit maximum number of buckets of one call */
 export async function aggregateAll(
   records: Pick<RecordStore, 'aggregate'>,
   { thingId = thing, key: wanted = key, order = 'asc', limit = 10_000, cursor: _, ...range }: Summarised,
@@ -32,7 +32,7 @@ export async function aggregateAll(
   }
 }
 
-/** Asserts that the aggregates of a range agree with its records: `read` and exact arithmetic give the expected ones. */
+/** Asserts that the aggregates of a range agree with its records, as `read` returns them, by exact arithmetic. */
 export async function assertFolded(
   records: Pick<RecordStore, 'aggregate' | 'read'>,
   query: Summarised,
@@ -90,7 +90,7 @@ async function foldAll(records: Pick<RecordStore, 'read'>, query: Summarised): P
   return order === 'asc' ? found : found.reverse()
 }
 
-/** The sum in units of 2^-1074, the least double: every double is a whole number of them. */
+/** The sum in units of 2^-1074, the smallest positive double: every double is a whole number of these units. */
 function exactSum(numbers: readonly number[]): bigint {
   return numbers.reduce((sum, number) => sum + exact(number), 0n)
 }
@@ -108,13 +108,13 @@ function exact(number: number): bigint {
 /** Allowed errors: one part in 10^15 of the result, and one in 10^28 of the sum of the magnitudes. */
 const [ofNumber, ofMagnitude] = [10n ** 15n, 10n ** 28n]
 
-/** Asserts that a number is `sum / divisor`, or infinite if that is beyond the range of a double. */
+/** Asserts that a number is near `sum / divisor`, or infinite if the quotient is beyond the range of a double. */
 function assertNear(number: number, sum: bigint, divisor: bigint, magnitude: bigint, message: string): void {
   const isBeyond = abs(sum) > exact(Number.MAX_VALUE) * divisor
   if (isBeyond && number === (sum > 0n ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY)) return
   assert.ok(Number.isFinite(number), `${message} is ${number}`)
   const difference = abs(exact(number) * divisor - sum)
-  // `divisor` allows an error of one least double in the quotient: doubles near 0 are no finer.
+  // `divisor` allows an error of 2^-1074 in the quotient: doubles near 0 are no finer.
   const allowed = abs(sum) / ofNumber + magnitude / ofMagnitude + divisor
   assert.ok(difference <= allowed, `${message} is ${number}`)
 }

@@ -3,9 +3,9 @@ import { EventEmitter, once } from 'node:events'
 /** Milliseconds; far longer than a store needs for a delivery. */
 const deadline = 30_000
 
-/** The items that a listener was called with, in order. */
+/** The items with which a listener was called, in order. */
 export interface Gathered<T> {
-  /** Waits for at least `count` items. @returns all items so far @throws Error if they do not come within 30 s */
+  /** Waits for at least `count` items. @returns all items so far @throws Error if fewer arrive within 30 s */
   first(count: number): Promise<readonly T[]>
 }
 

@@ -39,7 +39,7 @@ export class History {
     this.#seed = seed
     const random = new Random(seed)
     this.#random = random
-    // Huge numbers in one history of three: in a sum they hide all others.
+    // Huge numbers only in one history of three, because in a sum they hide all other numbers.
     this.#kinds = values.slice(0, random.below(3) === 0 ? values.length : values.length - 1)
     this.#step = random.of([1, 50, 1_000, 30_000, 600_000])
   }
@@ -57,13 +57,13 @@ export class History {
         const batch = count(length).map(() => this.#sent())
         const { thingId } = this
         yield this.#noted({ append: write(batch, { thingId }) })
-        // Resends the records in another write.
+        // Sends the first five records again, in another write.
         if (random.below(4) === 0) yield this.#noted({ append: write(batch.slice(0, 5), { thingId }) })
       }
     }
   }
 
-  /** @param random not that of the actions, so that calls of this method do not change the history */
+  /** @param random must not be the generator of the actions, so that calls of this method do not change the history */
   async assertNow(records: Pick<RecordStore, 'aggregate' | 'read'>, random: Random): Promise<void> {
     const [from, to] = [this.#some(random), this.#some(random)]
     const range = random.of([

@@ -56,7 +56,7 @@ export function latest({ test }: Suite): void {
   })
 }
 
-/** Most records in a page of `latest`. */
+/** Maximum number of records in a page of `latest`. */
 const maximumPageRecords = 500
 
 export function latestOfThings({ test }: Suite): void {

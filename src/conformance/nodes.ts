@@ -7,7 +7,7 @@ import type { Stage, Suite } from './stage.ts'
 import { listen, numbersOf, plain, put, readWholeLog, state, stateful } from './views.ts'
 import { count, key, measured, otherThing, readAll, received, thing, valuesOf, write } from './writes.ts'
 
-/** What a node learns of the other nodes of a store that is `shared`. */
+/** Tests that each node of a `shared` store learns of the writes and changes of other nodes. */
 export function nodes({ testStage, capabilities }: Suite): void {
   if (!capabilities.shared) return
   const test = testOfTwo(testStage, twoNodes)
@@ -154,7 +154,7 @@ function documentsSeenBy({ nodes }: Store): Gathered<readonly string[] | undefin
   return gather(listener => nodes.onDocuments(listener))
 }
 
-/** Which nodes of a store that is `shared` are alive, and which of them leads a task. */
+/** Tests of which nodes of a `shared` store are alive, and which node leads a task. */
 export function leading({ testStage, capabilities }: Suite): void {
   if (!capabilities.shared) return
 
@@ -219,7 +219,7 @@ export function leading({ testStage, capabilities }: Suite): void {
 
 const name = 'client/\u{1f600} a "b"\n'
 
-/** Locks that change hands within one store, and between two nodes if the store is `shared`. */
+/** Tests of locks that are taken over within one store, and by another node if the store is `shared`. */
 export function locks({ test: testOne, testStage, capabilities }: Suite): void {
   const settings = [{ where: '', open: oneStore }]
   if (capabilities.shared) settings.push({ where: ' by another node', open: twoNodes })

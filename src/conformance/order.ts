@@ -16,7 +16,7 @@ import {
   write,
 } from './writes.ts'
 
-/** Datetimes around powers of 10 and 2: there the text or the bytes of a number get longer, and a wrong order shows. */
+/** Datetimes around powers of 10 and 2, at which numbers get longer as text or bytes and a wrong order would show. */
 const datetimes = [
   ...[0, 1, 2, 12].flatMap(exponent => [10 ** exponent - 1, 10 ** exponent]),
   ...[8, 16, 31, 32, 40].flatMap(exponent => [2 ** exponent - 1, 2 ** exponent]),
@@ -219,7 +219,7 @@ export function inOrder({ test, testStage, capabilities }: Suite): void {
 
 const passing = (value: unknown) => write([received(value)], { store: false })
 
-/** Streams, sessions and magic resources keep write numbers as their positions: a reused number would let them skip a write. */
+/** Streams, sessions and magic resources keep write numbers as positions: if a number were reused, they would skip a write. */
 export function writeNumbers({ testStage, capabilities }: Suite): void {
   if (!capabilities.durable) return
 

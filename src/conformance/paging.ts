@@ -115,7 +115,7 @@ export function paging({ test }: Suite): void {
   })
 }
 
-/** Values of records at 1,000, 2,000 (twice), 3,000 and 4,000 ms; then ranges, and the values in them. */
+/** Values of records at 1,000, 2,000 (twice), 3,000 and 4,000 ms; `cases` lists ranges with the values in each range. */
 const stored = ['1', '2a', '2b', '3', '4']
 const cases: readonly (readonly [description: string, range: Where, values: readonly string[]])[] = [
   ['no bounds take all', {}, stored],

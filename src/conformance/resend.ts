@@ -18,7 +18,7 @@ import {
   write,
 } from './writes.ts'
 
-/** Contract §4.4 (a) and (b). */
+/** Tests of contract §4.4 (a) and (b). */
 export function resend({ test, testStage, capabilities }: Suite): void {
   test('append() stores a record with a datetime once, however often it is sent', async ({ records }) => {
     const batch = write([measured(2_000, 'b'), measured(1_000, 'a'), measured(3_000, 'c')])
@@ -186,7 +186,7 @@ const answer: WriteAnswer = {
   rejected: [{ index: 1, field: 'key', reason: 'invalid_key', message: 'key must be …' }],
 }
 
-/** Contract §4.4 (c). */
+/** Tests of contract §4.4 (c). */
 export function writeIds({ test, testStage, capabilities }: Suite): void {
   test('append() of a repeated write id gives the first answer, and has no effect', async ({ records }) => {
     const delivered = listen(records)
@@ -214,7 +214,7 @@ export function writeIds({ test, testStage, capabilities }: Suite): void {
     }
     const elsewhere = write([received('elsewhere')], { id: 'a', thingId: otherThing })
     assert.notEqual((await records.append(elsewhere)).writeNumber, 0)
-    // A store that joins thing and id without a separator would confuse these two.
+    // A store that joins thing and id without a separator would confuse these two writes.
     await records.append(write([received(1)], { thingId: `${otherThing}x`, id: 'y' }))
     assert.notEqual(
       (await records.append(write([received(2)], { thingId: otherThing, id: 'xy' }))).writeNumber,
@@ -279,7 +279,7 @@ export function writeIds({ test, testStage, capabilities }: Suite): void {
   })
 }
 
-/** Writes whose tickets have expired; `openStore` would hide what the driver does with them. */
+/** Tests of writes with expired tickets. They use the driver directly, since `openStore` would hide its behaviour. */
 export function tickets({ testStage }: Suite): void {
   testStage('append() of a driver drops a write whose ticket has expired', async stage => {
     const { records } = await stage.openDriver()
@@ -308,7 +308,7 @@ export function tickets({ testStage }: Suite): void {
     const kept = tried.filter(({ receipt }) => receipt !== undefined)
     const isAnyLate = kept.some(({ isLate }) => isLate)
     assert.ok(isAnyLate, 'no ticket expired before its write was committed')
-    // Every write that was begun has then been delivered.
+    // After this, every write that the store began has been delivered.
     await records.catchUp()
     const deliveries = delivered.map(({ records, broadcast }) => [records[0]?.value, broadcast])
     const expected = kept.map(({ value, broadcast }) => [JSON.stringify(value), broadcast])
@@ -323,13 +323,13 @@ export function tickets({ testStage }: Suite): void {
 interface Tried {
   readonly value: number
   readonly broadcast: boolean
-  /** Whether the ticket had expired when it was settled. */
+  /** Whether the ticket had expired when the write settled. */
   readonly isLate: boolean
   /** undefined if the write was dropped. */
   readonly receipt: Receipt | undefined
 }
 
-/** Appends 40 writes, whose tickets expire at different moments between the call and the commit, or later. */
+/** Appends 40 writes. Their tickets expire at different moments: between the call and the commit, or later. */
 async function expireMeanwhile(records: DriverRecords): Promise<Tried[]> {
   const tried: Tried[] = []
   for (const value of count(40)) {

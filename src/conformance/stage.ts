@@ -3,7 +3,7 @@ import { openStore } from '../store/open-store.ts'
 
 /** A place where a store keeps its data, such as a directory or a key prefix on a server. */
 export interface StorePlace {
-  /** Makes a driver that is not open yet. If the store is `durable`, each driver finds the data of the one before. */
+  /** Makes a driver that is not open yet. If the store is `durable`, each driver finds the data of the previous driver. */
   driver(): StoreDriver
   /** Removes the place. Called when every driver on it is closed. */
   cleanUp(): Promise<void>

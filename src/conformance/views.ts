@@ -11,7 +11,7 @@ import type {
 } from '../store/contract.ts'
 import { measuredAt, write } from './writes.ts'
 
-/** A key with a state: that of a magic resource. A store treats all such keys alike. */
+/** The key of a magic resource, which has a state. A store treats all such keys alike. */
 export const stateful = '$geo'
 
 export function state(value: unknown, more: Partial<StoredRecord> = {}): Latest {
@@ -34,7 +34,7 @@ export async function latestNow(records: RecordStore, query: LatestQuery = {}): 
   }
 }
 
-/** The value is parsed. */
+/** A latest record of a snapshot, with its value parsed. */
 export type Row = readonly [thingId: string, key: string, value: unknown]
 
 export async function collect(pages: AsyncIterable<readonly LatestOfThing[]>): Promise<LatestOfThing[]> {
@@ -67,7 +67,7 @@ export async function readWholeLog(
   }
 }
 
-/** The commits that are delivered from now on: the array grows. */
+/** The commits that are delivered from now on. The array grows with each delivery. */
 export function listen(records: Pick<RecordStore, 'onCommit'>): Commit[] {
   const delivered: Commit[] = []
   records.onCommit(commit => delivered.push(plain(commit)))

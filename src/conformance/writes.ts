@@ -12,7 +12,7 @@ import type {
   RefusedWrite,
 } from '../store/contract.ts'
 
-/** The usual datetime of records that have one. */
+/** The default datetime of test records. */
 export const measuredAt = Date.UTC(2026, 10, 21, 9, 30)
 export const thing = 'abcdefghijklmnop'
 export const otherThing = 'qrstuvwxyz234567'
@@ -56,7 +56,7 @@ export function waitedFor(): Waiting {
 /** The ticket state of a write whose caller has given up. */
 export const givenUp: Waiting = { expired: true, deadline: 0 }
 
-/** Appends to a driver, with a promise in place of the ticket. */
+/** Appends to a driver, with a promise instead of the ticket. */
 export function appendTo(
   records: Pick<DriverRecords, 'append'>,
   append: Append,
@@ -65,7 +65,7 @@ export function appendTo(
   return promised(waiting, ticket => records.append(append, ticket))
 }
 
-/** Puts documents into a driver, with a promise in place of the ticket. */
+/** Puts documents into a driver, with a promise instead of the ticket. */
 export function putTo(
   documents: Pick<DriverDocuments, 'put'>,
   put: DocumentPut,
@@ -74,7 +74,7 @@ export function putTo(
   return promised(waiting, ticket => documents.put(put, 'keep', ticket))
 }
 
-/** Appends each record in a write of its own, all at once. */
+/** Appends each record in a write of its own, all writes at the same time. */
 export async function appendEach(records: RecordStore, newRecords: readonly Sent[]): Promise<void> {
   await Promise.all(newRecords.map(record => records.append(write([record]))))
 }
@@ -96,7 +96,7 @@ export async function readAll(
   return page?.records ?? []
 }
 
-/** The parsed values of these records. */
+/** The parsed values of the records that `readAll` returns. */
 export async function valuesOf(records: Pick<RecordStore, 'read'>, where: Where = {}): Promise<unknown[]> {
   return (await readAll(records, where)).map(({ value }) => JSON.parse(value))
 }
@@ -117,7 +117,7 @@ export async function* pages(
 
 const readsInARow = 100
 
-/** Calls `read` again and again until `working` settles. @throws what either throws */
+/** Calls `read` again and again until `working` settles. @throws any error of `working` or `read` */
 export async function readDuring(working: Promise<unknown>, read: () => Promise<unknown>): Promise<void> {
   let isWorking = true
   const settled = working.finally(() => {
