@@ -1,11 +1,11 @@
 /**
- * The one catalogue of everything that can be refused or fail, whichever door it came through.
- * `docs/reference/errors.md` lists the same rows; a test holds the two together.
+ * The catalogue of every error, whichever door the request used.
+ * `docs/reference/errors.md` lists the same rows; a test compares them.
  */
 
 /**
- * What a publish that meets the error sees (contract §4 and §7):
- * `report` = acked, dropped and reported on `things/<ref>/errors`; `close` = the connection is closed without an
+ * The effect of the error on a publish or a CONNECT (contract §4 and §7):
+ * `report` = the publish is acked, dropped and reported on `things/<ref>/errors`; `close` = the connection is closed without an
  * ack; `connack 3`, `connack 4`, `connack 5` = the CONNECT is refused with that return code; `none` = the error
  * cannot arise over MQTT.
  */
@@ -17,7 +17,7 @@ interface CatalogueEntry {
   /** Whether the same request can succeed later without being changed. */
   readonly retryable: boolean
   readonly mqtt: MqttEffect
-  /** What it means, for a reader of the documentation. */
+  /** The meaning of the error, for the documentation. */
   readonly text: string
 }
 
@@ -106,7 +106,7 @@ export const catalogue = {
     text: 'A magic resource that a host program adds refuses the value.',
   },
 
-  // The request around the body
+  // The request apart from its body
   bad_request: { ...badRequest, text: 'The request is not valid HTTP.' },
   invalid_content_encoding: { ...badRequest, text: 'The body is not valid gzip.' },
   invalid_query: {
@@ -238,10 +238,10 @@ export interface FieldError {
 /** Every error the service answers with; match on `reason`, never on `message`. */
 export class ThingwireError extends Error {
   readonly reason: Reason
-  /** For a refused write: the bad records, at most 20. */
+  /** For a refused write: one refused field of each bad record, for at most 20 records. */
   readonly errors: readonly FieldError[] | undefined
 
-  /** Whole seconds after which to try again; undefined: as for every error that can be retried. */
+  /** Whole seconds after which to try again; if undefined, the door's default applies to an error that can be retried. */
   readonly retryAfter: number | undefined
 
   constructor(reason: Reason, message: string = catalogue[reason].text, details: ErrorDetails = {}) {

@@ -53,26 +53,26 @@ export interface ThingsOptions {
   readonly allowThingDelete?: boolean
   /** How long a write may wait for its commit, milliseconds. Default 5,000. */
   readonly storeTimeout?: number
-  /** Default: those of contract §9. */
+  /** Limits that differ from the defaults (contract §9). */
   readonly limits?: Partial<LimitOptions>
   /** How long records are kept (docs/use/operations.md). Default: for ever. */
   readonly retention?: readonly RetentionRule[]
-  /** Magic resources beside `$geo` and `$settings` (docs/use/magic.md). */
+  /** Magic resources in addition to `$geo` and `$settings` (docs/use/magic.md). */
   readonly magicResources?: readonly MagicResource[]
   readonly observer?: Observer
-  /** Called with errors of a magic resource or a listener of `on`; must not throw. Default: a warning of the process. */
+  /** Called with each error from a magic resource or a listener of `on`; must not throw. Default: emits a process warning. */
   readonly onDefect?: (error: unknown) => void
 }
 
-/** Options that need a broker with the relay and a data directory, which only the ready server has. */
+/** Options for the ready server alone, since they need its broker with the relay and its data directory. */
 export interface ReadyServerOptions {
-  /** Filters of other topics that sessions and things can be given. Default: none. */
+  /** Filters of the topics, other than Thingwire's own, that can be granted to sessions and things. Default: none. */
   readonly topics?: readonly string[]
   /** The central server for records (docs/use/forward.md). Default: none. */
   readonly forward?: ForwardOptions | undefined
 }
 
-/** Leaves one of the four threads for disk access to commits. */
+/** One less than the number of threads for disk access, so that one thread is left for commits. */
 const costlyReadsAtOnce = 3
 
 /** The parts of the service, for its doors. */
@@ -85,7 +85,7 @@ export interface ThingsParts extends HttpThings, MqttThings {
   /** How long a write may wait for its commit, milliseconds. */
   readonly storeTimeout: number
   readonly forward: Forwarder | undefined
-  /** Whether an earlier process has forwarded records, and this one does not. */
+  /** Whether an earlier process forwarded records and this process does not. */
   readonly hasLeftForwarding: boolean
   /** Present size of the store. @throws ThingwireError store_unavailable */
   storeSize(): Promise<StoreSize>
@@ -99,17 +99,17 @@ export interface Things extends HostThings {
   readonly registry: ThingRegistry
   /** Mints, lists and ends sessions: credentials for people, dashboards and apps. */
   readonly sessions: AccessSessionRegistry
-  /** Codes by which a thing registers itself. */
+  /** Codes with which things register themselves. */
   readonly activationCodes: ActivationCodes
-  /** A consistent copy of the store. @throws ThingwireError not_found if the store has no backups */
+  /** A consistent copy of the store. @throws ThingwireError not_found if the store cannot make one */
   backup(): AsyncIterable<Uint8Array>
   /** Present size of the store. @throws ThingwireError store_unavailable */
   storeSize(): Promise<StoreSize>
-  /** Whether the store takes writes now, apart from free disk space. */
+  /** Whether the store can take writes now; a lack of disk space is not considered. */
   isReady(): boolean
   /** Finishes pending calls, then closes the store. A host closes it last; later calls get `service_closed`. Idempotent. */
   close(): Promise<void>
-  /** Internal, for the doors: these change with any version. */
+  /** Internal, for the doors; may change in any version. */
   readonly parts: ThingsParts
 }
 
@@ -178,7 +178,7 @@ export async function createThings(options: ThingsOptions): Promise<Things> {
   }
 }
 
-/** For the doors the store of a closed service is away and may come back; for the host that closed it, it does not. */
+/** Runs `assertOpen` before each call of the host, which would get the retryable `store_unavailable` from a closed store. */
 function whileOpen<Calls extends object>(calls: Calls, assertOpen: () => void): Calls {
   const guarded = Object.entries(calls).map(([name, call]) => {
     const open = async (...args: readonly unknown[]) => {
@@ -193,7 +193,7 @@ function whileOpen<Calls extends object>(calls: Calls, assertOpen: () => void): 
 /**
  * Makes only the parts, from checked options.
  *
- * @param ready only given by the ready server
+ * @param ready given only by the ready server
  * @throws Error with a message for the operator if the store cannot be opened
  */
 export async function openThings(
@@ -207,13 +207,13 @@ export async function openThings(
   const { records, documents, refused, nodes, locks, clock } = store
   const isShared = store.capabilities.shared
   const live = new Live({ records, nodes, isShared, observer }, await records.catchUp())
-  // Before anything is written, even a state that the previous process left unapplied: absent clients may miss it.
+  // Opened before anything is written, even a state that the previous process left unapplied, so that absent clients miss nothing.
   const sessionLog = await SessionLog.open(documents)
   const streamLog = isShared
     ? new SharedStreamLog(live, nodes, await EventIds.begin(documents))
     : await OwnStreamLog.open(documents, live)
   live.log.keepFor(sessionLog)
-  // Looked up here, the token does not count as used.
+  // Read from the documents directly, so that the token does not count as used.
   const isOwnToken = async (token: string) => !!(await documents.get(tokenName(hashToken(token))))
   const forwarding = ready.forward && { ...ready.forward, target: { ...ready.forward.target, isOwnToken } }
   const forward = forwarding && (await openForwarder({ records, documents, nodes, live }, forwarding))
@@ -302,7 +302,7 @@ function warnOfDefect(error: unknown): void {
   process.emitWarning(error instanceof Error ? error : String(error))
 }
 
-/** Loaded on demand, since it brings an MQTT client. */
+/** Imports the forwarder only if it is needed, since it loads an MQTT client. */
 async function openForwarder(...parts: Parameters<typeof Forwarder.open>): Promise<Forwarder> {
   const { Forwarder } = await import('./forward/forwarder.ts')
   return await Forwarder.open(...parts)
