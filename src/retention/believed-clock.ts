@@ -1,15 +1,15 @@
 import { believedAfter, believedBehind, type ReceiptClock, released } from '../core/time/clock.ts'
 
-/** How long the server runs before it believes a clock that is ahead; milliseconds. */
+/** How long the server must run before it believes a clock that is ahead, milliseconds. */
 const believedAheadAfter = 86_400_000
 
-/** `believed-clock`: the believed time, for the next start. All in milliseconds. */
+/** The document `believed-clock`: the believed time, kept for the next start. All numbers are milliseconds. */
 export interface Belief {
-  /** Since 1970. */
+  /** The believed time, since 1970. */
   readonly time: number
-  /** Absent: the clock was not ahead. */
+  /** Absent if the clock was not ahead of the believed time. */
   readonly ahead?: {
-    /** The earliest time of the clock while it was ahead, plus the running time of the server since. */
+    /** The earliest time that the clock has shown while ahead, plus the running time of the server since then. */
     readonly least: number
     /** How long the server has run with a clock that is ahead. */
     readonly ran: number
@@ -18,25 +18,25 @@ export interface Belief {
 
 type Clock = Pick<ReceiptClock, 'now' | 'newest' | 'behind'>
 
-/** The first belief of a store: the newest receipt time, at most that of the clock; the clock if nothing was received yet. */
+/** The first belief of a store: the newest receipt time, at most the clock's time; if nothing was received, the clock's time. */
 export function firstBelief(clock: Clock): Belief {
   const newest = clock.newest()
   return { time: newest > released ? Math.min(newest, shownBy(clock)) : clock.now() }
 }
 
 /**
- * The time by which data are too old (contract §4.5). It advances while the server runs. A clock that is ahead of it is believed
- * after 24 h of running, over any number of starts, so that a clock that is wrong by years for an hour does not cost the records. A
- * clock that is behind bounds it at once.
+ * The time that decides whether data are too old (contract §4.5). It advances while the server runs. A clock that is ahead of it is
+ * believed only after the server has run for 24 h, over any number of starts: a clock that is wrong by years for an hour must not
+ * cost the records. The result of `now` is never later than the clock.
  */
 export class BelievedClock {
   readonly #clock: Clock
   readonly #monotonic: () => number
   #time: number
   #ahead: Belief['ahead']
-  /** How long the clock was more than `believedBehind` behind, milliseconds. */
+  /** How long the clock has been more than `believedBehind` behind the believed time, milliseconds. */
   #behindFor = 0
-  /** Time of the last call of `now`, by the monotonic clock. */
+  /** Time of the last call of `now` on the monotonic clock, milliseconds. */
   #at: number
 
   constructor(clock: Clock, { time, ahead }: Belief, monotonic: () => number = () => performance.now()) {
@@ -47,14 +47,14 @@ export class BelievedClock {
     this.#at = monotonic()
   }
 
-  /** To be stored for the next start. */
+  /** The belief to store for the next start. */
   get belief(): Belief {
     const { least = 0, ran = 0 } = this.#ahead ?? {}
     const ahead = { least: Math.floor(least), ran: Math.floor(ran) }
     return { time: Math.floor(this.#time), ...(this.#ahead && { ahead }) }
   }
 
-  /** Milliseconds since 1970. Call it at least once an hour, since it checks the clock only then. */
+  /** The believed time, milliseconds since 1970. Call this at least once an hour: the clock is checked only by these calls. */
   now(): number {
     const at = this.#monotonic()
     const passed = at - this.#at
@@ -77,7 +77,7 @@ export class BelievedClock {
     this.#ahead = undefined
   }
 
-  /** A board without a battery has an arbitrary time until it has a network, which does not refute the belief. */
+  /** Until a board without a battery has a network, its clock shows an arbitrary time, which does not refute the belief. */
   #seeBehind(shown: number, passed: number): void {
     if (shown < released) return
     if (shown < this.#time - believedBehind) {
@@ -90,7 +90,7 @@ export class BelievedClock {
   }
 }
 
-/** The time of a store's clock, even while receipt times are ahead of it and stand still. */
+/** The time that a store's clock shows, even while receipt times are ahead of it and do not advance. */
 export function shownBy(clock: Pick<ReceiptClock, 'now' | 'behind'>): number {
   return clock.now() - clock.behind()
 }

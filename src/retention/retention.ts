@@ -7,24 +7,24 @@ import { ThingwireError } from '../errors.ts'
 import { type Belief, BelievedClock, firstBelief, shownBy } from './believed-clock.ts'
 import { ageOf, type RetentionRule } from './rules.ts'
 
-/** Runs within the shortest age of the rules. */
+/** Number of runs within the shortest age of the rules. */
 const looksPerAge = 20
-/** Bounds of the interval between two runs, milliseconds. */
+/** Bounds (inclusive) of the interval between two runs, milliseconds. */
 const leastInterval = 1_000
 const mostInterval = 3_600_000
-/** Share of the interval, so that servers that were started together do not run together. */
+/** Share by which the interval varies at random, so servers that were started at the same time do not run at the same time. */
 const jitter = 0.1
 /** Time before a failed store is tried again, milliseconds. */
 const retryAfter = 30_000
 const thingsAtOnce = 100
-/** The rest after a piece, as a multiple of its time, so that a slow store has more rest. */
+/** The rest after each call of `removeOld`, as a multiple of the call's duration: a slow store gets a longer rest. */
 const restPerWork = 6
-/** Bounds of that rest, milliseconds: with longer rests, fast writers would fill the disk. */
+/** Bounds (inclusive) of that rest, milliseconds: with longer rests, fast writers would fill the disk. */
 const leastRest = 1
 const mostRest = 50
-/** Name of the document of a `Belief`. */
+/** Name of the document that stores the `Belief`. */
 const beliefName = 'believed-clock'
-/** Milliseconds. Running time since the last put does not count at the next start. */
+/** Default of `keepEvery`, milliseconds. Running time since the last put is lost at the next start. */
 const usualKeepEvery = 600_000
 
 export interface RetentionParts {
@@ -34,16 +34,16 @@ export interface RetentionParts {
   readonly clock: Pick<ReceiptClock, 'now' | 'newest' | 'behind'>
   /** Interval at which the believed time is stored, milliseconds. Default: 10 minutes. */
   readonly keepEvery?: number
-  /** None: records are kept for ever. */
+  /** If empty, records are kept for ever. */
   readonly rules: readonly RetentionRule[]
-  /** Called with errors that are not the store's. */
+  /** Called with errors other than the store's. */
   readonly onDefect: (error: unknown) => void
 }
 
 /**
- * Removes records that are older than their rule allows, in the background, on one node at a time. Each run begins anew, so an
- * interrupted one needs no position. The newest record of a resource stays however old it is, so states and latest records do not
- * change. The same node stores the believed time for everything that expires by it, even without rules.
+ * Removes records that are older than their rule allows, in the background, on one node at a time. Each run starts from the
+ * beginning, so an interrupted run needs no stored position. The newest record of a resource is kept at any age, so states and
+ * latest records do not change. The same node stores the believed time for everything that expires by it, even without rules.
  */
 export class Retention {
   /** Number of records that this node has removed. */
@@ -51,7 +51,7 @@ export class Retention {
   /** End of this node's last complete run, milliseconds since 1970. */
   lastRun: number | undefined
   readonly #parts: RetentionParts
-  /** Ends after the present piece; the next run removes the rest. */
+  /** Resolves after the current call of `removeOld`; the next run removes the rest. */
   readonly close: () => Promise<void>
 
   private constructor(parts: RetentionParts) {
@@ -59,7 +59,7 @@ export class Retention {
     this.close = parts.nodes.lead('retention', (...term) => this.#work(...term))
   }
 
-  /** Call it before anything is received, since the first belief is the newest receipt time. @throws ThingwireError of the store */
+  /** Call this before anything is received: the first belief is the newest receipt time. @throws ThingwireError of the store */
   static async open(parts: RetentionParts): Promise<Retention> {
     const first = { [beliefName]: { ...firstBelief(parts.clock) } }
     await parts.documents.transact([beliefName], ([belief]) => ({
@@ -95,7 +95,7 @@ export class Retention {
       await rest(keepEvery, stop)
       if (stop.aborted) return
       clock.now()
-      // After a failure the next put stores it.
+      // If this fails, the next put stores the belief.
       await documents.put({ [beliefName]: { ...clock.belief } }, 'essential', lock).catch(this.#note)
     }
   }

@@ -1,17 +1,17 @@
 import { milliseconds } from '../core/time/utc-buckets.ts'
 
 export interface RetentionRule {
-  /** A key, in which `*` stands for any characters, or none. */
+  /** A key, in which each `*` stands for any characters, or none. */
   readonly pattern: string
-  /** Milliseconds. */
+  /** Maximum age of the records, milliseconds. */
   readonly age: number
 }
 
 const lengths: Readonly<Record<string, number>> = milliseconds
-/** `30d`; `debug.*=1d`; `$geo=7d` for a magic key (contract §1, §2). */
+/** The form of a rule, for example `30d`, `debug.*=1d`, or `$geo=7d` for a magic key (contract §1, §2). */
 const form = /^(?:(\$?[A-Za-z0-9._*-]{1,128})=)?([1-9]\d{0,6})([smhd])$/
 
-/** Parses a rule such as `debug.*=1d` or `30d`. @returns undefined: the text is no rule */
+/** Parses a rule, for example `debug.*=1d` or `30d`. @returns undefined if the text is not a rule */
 export function parseRetentionRule(text: string): RetentionRule | undefined {
   const [, pattern = '*', count, unit = ''] = form.exec(text) ?? []
   const length = lengths[unit]
@@ -19,9 +19,9 @@ export function parseRetentionRule(text: string): RetentionRule | undefined {
 }
 
 /**
- * How long the records of a key are kept, milliseconds; undefined: for ever. The most specific rule counts, in any order of the
- * rules: the key itself before a pattern with `*`, then the pattern with most other characters. Of two equally specific ones the
- * longer age counts, so that a doubt loses no data.
+ * How long the records of a key are kept, milliseconds; undefined: for ever. The most specific rule counts, whatever the order of
+ * the rules: the key itself, else the pattern with the most characters besides `*`. If two are equally specific, the longer age
+ * counts, so no data are lost in case of doubt.
  */
 export function ageOf(key: string, rules: readonly RetentionRule[]): number | undefined {
   const mostSpecificFirst = rules
@@ -34,7 +34,7 @@ function weightOf(pattern: string): number {
   return pattern.includes('*') ? pattern.replaceAll('*', '').length : Number.POSITIVE_INFINITY
 }
 
-/** Without a regular expression, which could be slow with many `*`. */
+/** Uses no regular expression: one with many `*` could be slow. */
 function matches(pattern: string, key: string): boolean {
   const [start = '', ...parts] = pattern.split('*')
   const end = parts.pop()
