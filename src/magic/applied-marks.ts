@@ -3,16 +3,16 @@ import type { Commit, DocumentPut, DocumentStore } from '../core/ports.ts'
 
 /** How far the magic records of a thing are applied. */
 export type AppliedMark = {
-  /** The newest applied write. */
+  /** Number of the newest applied write. */
   readonly writeNumber: number
-  /** Number of applied records of this write, if it is too large for one commit; absent: all. */
+  /** Number of applied records of this write, if the write is too large for one commit; absent if all are applied. */
   readonly records?: number
 }
 
 export interface LoadedMarks {
-  /** The write up to which all things are applied. */
+  /** Number of the write up to which (inclusive) the records of all things are applied. */
   readonly through: number
-  /** By thing id. */
+  /** Marks by thing id. */
   readonly ofThings: ReadonlyMap<string, AppliedMark>
 }
 
@@ -26,17 +26,17 @@ export function isAppliedMark(name: string): boolean {
   return name === throughName || name.startsWith(markPrefix)
 }
 
-/** The same mark in another store. @param numberOf maps a write number to that of the other store */
+/** The same mark for another store. @param numberOf maps a write number to the number of the same write in the other store */
 export function movedMark(mark: AppliedMark, numberOf: (writeNumber: number) => number): AppliedMark {
   return { ...mark, writeNumber: numberOf(mark.writeNumber) }
 }
 
 /**
- * The applied writes, as documents in the commit of the states. So nothing is applied twice, whenever the process dies and
- * whichever of its pending commits the store has kept.
+ * Stores which writes are applied, in documents that are committed together with the states. So nothing is applied twice, no matter
+ * when the process dies and which of its pending commits the store has kept.
  *
- * `magic/applied` is the write up to which all things are applied; `magic/applied/<thing id>` is that of one thing, until the first
- * has passed it.
+ * The document `magic/applied` has the write up to which all things are applied; `magic/applied/<thing id>` has that of one thing,
+ * until `magic/applied` has passed it.
  */
 export class AppliedMarks {
   readonly #documents: Pick<DocumentStore, 'get' | 'list' | 'transact'>
@@ -54,12 +54,12 @@ export class AppliedMarks {
       ofThings.set(thingId, mark)
       this.#kept.set(thingId, mark.writeNumber)
     }
-    // Read last: a mark may be removed meanwhile, once this one has passed it.
+    // This document is read last: once it has passed a thing's mark, that mark may be removed at any time.
     const through = (await this.#documents.get(throughName)) as ThroughDocument | undefined
     return { through: through?.writeNumber ?? 0, ofThings }
   }
 
-  /** Raises the write up to which all things are applied, from which the next applier reads the log. */
+  /** Raises the write up to which all things are applied; the next applier reads the log from there. */
   async keepThrough(through: number): Promise<void> {
     await this.#documents.transact([throughName], ([kept]) => {
       const isOlder = ((kept as ThroughDocument | undefined)?.writeNumber ?? 0) < through
@@ -69,9 +69,9 @@ export class AppliedMarks {
   }
 
   /**
-   * Documents to put with states of the thing. Append them synchronously: the order of the calls keeps a newer mark from being removed.
+   * The documents to put with states of the thing. Append them in the order of the calls, or a newer mark could be removed.
    *
-   * @param through the write up to which all things are applied
+   * @param through number of the write up to which all things are applied
    */
   documents(thingId: string, mark: AppliedMark, through: number): DocumentPut {
     this.#kept.delete(thingId)
@@ -82,12 +82,12 @@ export class AppliedMarks {
     }
   }
 
-  /** The documents with this mark are stored. */
+  /** Call this when the documents with this mark are stored. */
   keep(thingId: string, { writeNumber }: AppliedMark): void {
     this.#kept.set(thingId, writeNumber)
   }
 
-  /** Some things whose marks `through` has passed. If their removal fails, the next start finds them. */
+  /** At most `removalsPerPut` things whose marks `through` has passed. If their removal fails, the next start finds them. */
   #passed(through: number): string[] {
     const passed: string[] = []
     for (const [thingId, writeNumber] of this.#kept) {
@@ -105,7 +105,7 @@ export function isApplied({ through, ofThings }: LoadedMarks, { thingId, writeNu
   return appliedRecords(ofThings.get(thingId), writeNumber) === Number.POSITIVE_INFINITY
 }
 
-/** Number of applied records of a write, by the mark of its thing. */
+/** Number of applied records of a write, according to the mark of its thing; infinity if all are. */
 export function appliedRecords(mark: AppliedMark | undefined, writeNumber: number): number {
   if (!mark || mark.writeNumber < writeNumber) return 0
   return mark.writeNumber > writeNumber

@@ -11,17 +11,17 @@ export interface ApplierParts extends Omit<ApplyQueueParts, 'marks' | 'seenThrou
   readonly documents: Pick<DocumentStore, 'get' | 'list' | 'put' | 'transact'>
   readonly nodes: Pick<Nodes, 'onDocuments' | 'onGap'>
   readonly clock: Pick<ReceiptClock, 'now'>
-  /** Called when the removals that these documents request are done. */
+  /** Called when the removals that the documents of these names request are done. */
   readonly onRemoved: (names: readonly string[]) => void
 }
 
 const logPage = 100
-/** `keepThrough` runs after this many commits, whether or not a state has changed. */
+/** `keepThrough` runs after this many commits, even if no state has changed. */
 const commitsPerMark = 10_000
 
 /**
- * Applies magic records while this node leads the task: first the unapplied ones of the commit log, then delivered commits. Other
- * nodes request removals by documents.
+ * Applies magic records while this node leads the task: first the unapplied ones in the commit log, then those of delivered
+ * commits. Other nodes request the removal of a state by a document.
  */
 export class Applier {
   readonly #parts: ApplierParts
@@ -31,9 +31,9 @@ export class Applier {
   /** Number of the newest write in the queue. */
   #seen = 0
   #sinceMark = 0
-  /** Delivered commits and requests that wait while the log is read. */
+  /** Delivered commits and removals that are held back while the log is read. */
   #held: (Commit | (() => void))[] | undefined = []
-  /** Number of the first held write. */
+  /** Number of the first write held back. */
   #firstHeld = Number.POSITIVE_INFINITY
   #isUpToDate = () => {}
   readonly #upToDate = new Promise<void>(resolve => {
@@ -48,8 +48,8 @@ export class Applier {
   }
 
   /**
-   * Resolves when `stop` is aborted, or a new applier has to begin (the store has failed at the start, or commits were missed), and no
-   * step is pending. Never rejects.
+   * Never rejects. Resolves when no step is pending and `stop` is aborted or a new applier must be started, because the store
+   * failed during the start or commits were missed.
    */
   async run(stop: AbortSignal): Promise<void> {
     const { records, nodes } = this.#parts
@@ -69,7 +69,7 @@ export class Applier {
     await this.#queue.close()
     const held = this.#held ?? []
     this.#held = undefined
-    // The closed queue rejects held removals.
+    // The closed queue rejects the removals held back.
     for (const each of held) if (typeof each === 'function') each()
   }
 
@@ -78,7 +78,7 @@ export class Applier {
   }
 
   /**
-   * Removes a state, or a part of one, after all writes that any node has acknowledged before the call.
+   * Removes a state, or a part of a state, after all writes that any node has acknowledged before the call.
    *
    * @throws ThingwireError of the store; store_unavailable if the applier ends before the state is durably removed
    */
@@ -87,26 +87,26 @@ export class Applier {
     await this.#remove(thingId, key)
   }
 
-  /** @param name of the document that requests it, if there is one */
+  /** @param name name of the document that requests the removal, if there is one */
   #remove(thingId: string, key: string, name?: string): Promise<void> {
     const remove = () => this.#queue.remove(thingId, key, this.#parts.clock.now(), name)
     const held = this.#held
     if (!held) return remove()
-    // After the commits of the log.
+    // Removals run after the commits of the log.
     return new Promise((resolve, reject) => {
       held.push(() => void remove().then(resolve, reject))
     })
   }
 
   removeAsAsked({ name, thingId, key }: RemovalRequest): void {
-    // After a failure the next applier finds the document.
+    // If this fails, the next applier finds the document.
     this.#remove(thingId, key, name).then(
       () => this.#parts.onRemoved([name]),
       () => {},
     )
   }
 
-  /** Resolves when all commits delivered before the call are applied; never if the applier ends before. */
+  /** Resolves when all commits delivered before the call are applied; never if the applier ends before that. */
   async whenApplied(): Promise<void> {
     await this.#upToDate
     await this.#queue.whenApplied(this.#seen)
@@ -116,7 +116,7 @@ export class Applier {
   async #takeUp(): Promise<void> {
     this.#loaded = await this.#marks.load()
     this.#seen = this.#loaded.through
-    // List requests first, then catch up: every write that was acknowledged before a request is then in the log or held.
+    // Requests are listed before `catchUp`, so every write acknowledged before a request is in the log or held back.
     const requests = await listRemovalRequests(this.#parts.documents)
     await this.#parts.records.catchUp()
     for (const request of requests) this.removeAsAsked(request)
@@ -125,7 +125,7 @@ export class Applier {
       const commits = await this.#parts.records.readLog({ ...part, limit: logPage })
       if (this.#end.signal.aborted) return
       for (const commit of commits) {
-        // Later commits are held as delivered, since the log has only stored ones.
+        // Later commits are taken from `#held`, since the log has only stored ones.
         if (commit.writeNumber < this.#firstHeld) this.#take(commit)
       }
       if (commits.length === 0) break
@@ -158,7 +158,7 @@ export class Applier {
     this.#queue.push(commit, this.#loaded.ofThings.get(commit.thingId))
     if (++this.#sinceMark < commitsPerMark) return
     this.#sinceMark = 0
-    // After a failure the next applier reads more of the log.
+    // If this fails, the next applier reads more of the log.
     this.#marks.keepThrough(this.#queue.appliedThrough).catch(() => {})
   }
 

@@ -17,17 +17,17 @@ import {
   type StepParts,
 } from './lane.ts'
 
-/** Most concurrent steps, one for each thing; they share a commit of the store. */
+/** Maximum number of concurrent steps, one for each thing; they share a commit of the store. */
 const thingsAtOnce = 256
 
 export interface ApplyQueueParts extends StepParts {
   readonly records: Pick<RecordStore, 'append' | 'read' | 'catchUp' | 'state'>
   readonly documents: Pick<DocumentStore, 'get' | 'put'>
   readonly marks: AppliedMarks
-  /** The lock of the task, under which all states are put. */
+  /** The lock of the task; all states are put under it. */
   readonly lock: Lock
   readonly live: BackPressure
-  /** The newest write that was pushed, or had nothing to apply. */
+  /** Number of the newest write that was pushed or had nothing to apply. */
   readonly seenThrough: () => number
   readonly onRefused: (refusal: MagicRefusal) => void
   /** How long a thing waits before it tries the store again, milliseconds. */
@@ -37,16 +37,16 @@ export interface ApplyQueueParts extends StepParts {
 export interface Backlog {
   /** Number of unapplied writes. */
   readonly length: number
-  /** Receipt time of the oldest one, milliseconds. */
+  /** Receipt time of the oldest unapplied write, milliseconds since 1970. */
   readonly oldest: number | undefined
 }
 
-/** Applies magic records: those of one thing in write order, one append after another; different things concurrently. */
+/** Applies magic records: for one thing in write order, one append after another; for different things concurrently. */
 export class ApplyQueue {
   readonly #parts: ApplyQueueParts
-  /** By thing, while it has jobs. */
+  /** Lanes by thing id; a lane exists while it has jobs. */
   readonly #lanes = new Map<string, Lane>()
-  /** Lanes that can take a step, the longest waiting first. */
+  /** Lanes that can take a step, the one that has waited longest first. */
   readonly #ready = new Set<Lane>()
   readonly #steps = new Set<Promise<void>>()
   /** Receipt times of unapplied writes by write number, ascending; milliseconds. */
@@ -69,14 +69,14 @@ export class ApplyQueue {
     return { length: this.#open.size, oldest }
   }
 
-  /** Call it with each delivered commit. */
+  /** Call this with each delivered commit. */
   hear(commit: Commit): void {
     const unsure = this.#lanes.get(commit.thingId)?.unsure
-    // Only this queue puts states, so the commit is its own append.
+    // Only this queue puts states, so the commit is that of the unsure append.
     if (unsure && commit.latest.some(({ key }) => isMagicKey(key))) unsure.isDelivered = true
   }
 
-  /** Call it in write order. @param mark of the thing at the start */
+  /** Call this in write order. @param mark mark of the thing when the applier started */
   push(commit: Commit, mark?: AppliedMark): void {
     const records = magicRecords(commit)
     const applied = appliedRecords(mark, commit.writeNumber)
@@ -89,9 +89,9 @@ export class ApplyQueue {
   }
 
   /**
-   * Removes a state, or a part of one, after earlier writes.
+   * Removes a state, or a part of a state, after earlier writes.
    *
-   * @param name of the document that requests it, if there is one
+   * @param name name of the document that requests the removal, if there is one
    * @throws ThingwireError store_unavailable if the queue is closed before the state is durably removed
    */
   remove(thingId: string, key: string, receivedAt: number, name?: string): Promise<void> {
@@ -103,7 +103,7 @@ export class ApplyQueue {
     })
   }
 
-  /** Resolves when everything up to this write is applied; never if the queue is closed before. */
+  /** Resolves when everything up to and including this write is applied; never if the queue is closed before that. */
   whenApplied(through: number): Promise<void> {
     return new Promise(resolve => {
       this.#waiting.push({ through, resolve })
@@ -111,7 +111,7 @@ export class ApplyQueue {
     })
   }
 
-  /** Resolves calls of `whenApplied` whose writes are applied. */
+  /** Resolves the calls of `whenApplied` whose writes are now applied. */
   settle(): void {
     if (this.#waiting.length === 0) return
     const { appliedThrough } = this
@@ -122,7 +122,7 @@ export class ApplyQueue {
     })
   }
 
-  /** Finishes pending steps; the rest is left to the next applier. */
+  /** Finishes pending steps, and leaves the other jobs to the next applier. */
   async close(): Promise<void> {
     this.#closing.abort()
     while (this.#steps.size > 0) await Promise.all(this.#steps)
@@ -195,7 +195,7 @@ export class ApplyQueue {
     lane.unsure = undefined
   }
 
-  /** A failed append may have been stored: then `catchUp` delivers it. */
+  /** Even a failed append may have been stored; if so, `catchUp` delivers its commit. */
   async #lookUp(lane: Lane, unsure: Appended): Promise<void> {
     await this.#parts.records.catchUp()
     if (unsure.isDelivered) this.#finish(lane, unsure.step)

@@ -4,9 +4,9 @@ import type { Problem } from '../core/record/problem.ts'
 import type { MagicResource } from './magic-resource.ts'
 
 /**
- * `$geo`, the position of the thing (contract §5): a GeoJSON Point (RFC 7946), `[long, lat]`, or null together with `geo`. It is
- * always stored as a Point of two coordinates. It only moves forward in measurement time; of two positions of the same time, the
- * later write counts.
+ * `$geo`, the position of the thing (contract §5), written as a GeoJSON Point (RFC 7946), as `[long, lat]`, or as null together
+ * with `geo`. It is always stored as a Point of two coordinates. A record older than the position, by measurement time, does not
+ * change it; if the times are equal, the later write counts.
  */
 export const geo: MagicResource = {
   key: '$geo',
@@ -30,7 +30,7 @@ function checkCoordinates(coordinates: unknown): MagicHistory | Problem {
   if (!Array.isArray(coordinates) || coordinates.length < 2 || coordinates.length > 3) {
     return invalidPosition('value must be a GeoJSON Point, [long, lat], or null together with geo')
   }
-  // The third coordinate may be anything: receivers without an altitude send null.
+  // The third coordinate may have any value: receivers without an altitude send null.
   const [long, lat] = coordinates.map(degrees => (typeof degrees === 'number' ? degrees : undefined))
   const longitude = parseDegrees(long, 180)
   const latitude = parseDegrees(lat, 90)

@@ -12,18 +12,18 @@ export interface MagicWrite {
   readonly records: readonly AcceptedRecord[]
   /** Number of applied records. */
   applied: number
-  /** States of a write that is not stored, after the applied records. */
+  /** The states after the applied records, if the write is not stored. */
   states?: KnownStates
 }
 
-/** The removal of a state, or of a part of one. */
+/** The removal of a state, or of a part of a state. */
 export interface StateRemoval {
   readonly key: string
-  /** Document that requests it, and is removed with the state. If the document is missing, the removal is done already. */
+  /** Name of the document that requests the removal and is removed with the state. Without the document, the removal is done. */
   readonly name?: string
-  /** The newest write before the removal, which must not be applied again after a restart. */
+  /** Number of the newest write before the removal; that write must not be applied again after a restart. */
   readonly after: number
-  /** Milliseconds. */
+  /** Receipt time, milliseconds since 1970. */
   readonly receivedAt: number
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
@@ -34,17 +34,17 @@ export interface StepParts extends StateDraftParts {
   readonly records: Pick<RecordStore, 'state' | 'read'>
 }
 
-/** The changes of one thing's states that wait, in order. */
+/** The pending changes of one thing's states, in order. */
 export interface Lane {
   readonly thingId: string
   readonly jobs: (MagicWrite | StateRemoval)[]
-  /** The append that is pending, or has failed but may have been stored. */
+  /** The append that is pending, or that failed but may have been stored. */
   unsure?: Appended | undefined
 }
 
 export interface Appended {
   readonly step: Step
-  /** The commit was delivered, so the append was stored. */
+  /** Whether the commit was delivered, which proves that the append was stored. */
   isDelivered: boolean
 }
 
@@ -55,19 +55,19 @@ export interface MagicRefusal {
   readonly error: ThingwireError
 }
 
-/** One append. */
+/** What one append does to the states of a thing. */
 export interface Step {
   readonly draft: StateDraft
   readonly store: boolean
   readonly broadcast: boolean
   readonly refusals: readonly MagicRefusal[]
-  /** Number of jobs that it finishes. */
+  /** Number of jobs that the step finishes. */
   readonly done: number
-  /** Number of applied records of the next job. */
+  /** Number of applied records of the job after those. */
   readonly applied: number
-  /** Absent if nothing is stored. */
+  /** Mark of the newest applied write; absent if nothing is stored. */
   readonly mark?: AppliedMark
-  /** Put with the states, or alone if there are none. */
+  /** Documents to put with the states, or alone if there are no states. */
   readonly documents?: DocumentPut
 }
 
@@ -82,7 +82,7 @@ export async function nextStep(lane: Lane, parts: StepParts): Promise<Step | und
   return isWrite(first) ? await stepOfWrites(lane, first, parts) : await stepOfRemoval(lane, first, parts)
 }
 
-/** As many writes as fit in one commit; only one that is not stored, since each of these starts from the stored states. */
+/** Takes as many writes as fit in one commit, but only one that is not stored, since each such write starts from stored states. */
 async function stepOfWrites(lane: Lane, first: MagicWrite, parts: StateDraftParts): Promise<Step> {
   const { stored, broadcast } = first.commit
   const draft = new StateDraft(lane.thingId, parts, first.states)
@@ -127,7 +127,7 @@ async function stepOfRemoval(
   return { ...step, ...asked, mark: { writeNumber: after } }
 }
 
-/** The newest record that the removal has left in the history, if the state is that of the newest record. */
+/** The newest record that is left in the history, if the resource's state is that of its newest record. */
 async function changeLeft(
   { key, isLatestRecord }: MagicResource,
   thingId: string,

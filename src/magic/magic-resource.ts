@@ -2,9 +2,9 @@ import type { MagicHistory, MagicRecord } from '../core/ports.ts'
 import type { Geo } from '../core/record/geo.ts'
 import type { Problem } from '../core/record/problem.ts'
 
-/** The state of a magic resource, as in REST, the retained view and live messages. */
+/** The state of a magic resource, as REST, retained messages and live messages show it. */
 export interface MagicState {
-  /** Any valid JSON value (contract §2). It is shared, so never change it in place. */
+  /** Any valid JSON value (contract §2). The value is shared, so never change it in place. */
   readonly value: unknown
   /** Milliseconds since 1970-01-01T00:00:00Z. */
   readonly datetime: number
@@ -12,41 +12,41 @@ export interface MagicState {
 
 /** A record that has passed `check` and is durable. */
 export interface MagicChange {
-  /** The resource's own key, or one below it. */
+  /** The resource's own key, or a key below it. */
   readonly key: string
-  /** As `check` has returned it. */
+  /** The value that `check` has returned. */
   readonly value: unknown
   readonly geo?: Geo
-  /** Measurement time, milliseconds. */
+  /** Measurement time, milliseconds since 1970. */
   readonly datetime: number
-  /** Receipt time, milliseconds. */
+  /** Receipt time, milliseconds since 1970. */
   readonly receivedAt: number
 }
 
-/** One magic resource (contract §5). docs/use/magic.md has an example. */
+/** One magic resource (contract §5). For an example see docs/use/magic.md. */
 export interface MagicResource {
-  /** Key of its records and of its state: `$`, then 1..64 letters, digits, `_` or `-`. */
+  /** Key of the resource's records and of its state: `$`, then 1 to 64 letters, digits, `_` or `-`. */
   readonly key: string
   /**
-   * Checks a record under one of its keys, before the write is acknowledged. Must be pure.
+   * Checks a record under one of the resource's keys before the write is acknowledged. Must be pure.
    *
-   * @returns the record for the history, or a problem, which refuses the write
+   * @returns the record for the history; or a problem, for which the write is refused
    */
   check(record: MagicRecord): MagicHistory | Problem
   /**
-   * Computes the new state. Called after the write was acknowledged, once per record, in the order of the thing's writes. Must be
+   * Computes the new state. Called after the write is acknowledged, once per record, in the order of the thing's writes. Must be
    * pure: after a crash it may be called again with the same state.
    *
-   * @returns the new state; undefined: no change; or a problem, which the thing's list of refused writes shows
+   * @returns the new state; undefined if it does not change; or a problem, which is shown in the thing's list of refused writes
    */
   apply(state: MagicState | undefined, change: MagicChange): MagicState | undefined | Problem
-  /** The state is that of the newest record. If that record is removed, the newest remaining one becomes the state. */
+  /** Set if the state is that of the newest record. If that record is removed, the newest remaining record becomes the state. */
   readonly isLatestRecord?: true
-  /** There are also keys `<key>.<path>` for parts of the state. Setting one to null removes the part. */
+  /** Set if there are also keys `<key>.<path>` for parts of the state. A record with the value null removes the part. */
   readonly parts?: MagicParts
 }
 
 export interface MagicParts {
-  /** The part that `key` names, as parsed JSON; undefined: the state has none. */
+  /** The part that `key` names, as parsed JSON; undefined if the state has no such part. */
   read(state: MagicState, key: string): unknown
 }

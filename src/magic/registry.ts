@@ -11,11 +11,11 @@ const stateKey = /^\$[A-Za-z0-9_-]{1,64}$/
 export interface MagicRegistry extends MagicRules {
   /** Keys of states, the built-in ones first. */
   readonly keys: readonly string[]
-  /** The resource for records with this key. */
+  /** The resource that takes records with this key. */
   find(key: string): MagicResource | undefined
 }
 
-/** `$geo`, `$settings`, and the host's resources. @throws TypeError for the host: a key is invalid, or used twice */
+/** `$geo`, `$settings`, and the host's resources. @throws TypeError for the host if a key is invalid or used twice */
 export function createMagicRegistry(added: readonly MagicResource[] = []): MagicRegistry {
   const resources = new Map<string, MagicResource>()
   for (const resource of [...builtIn, ...added]) {
@@ -43,7 +43,7 @@ export function createMagicRegistry(added: readonly MagicResource[] = []): Magic
   }
 }
 
-/** Whether a write has magic records: then it stays in the commit log until they are applied. */
+/** Whether a write has magic records; if so, it stays in the commit log until they are applied. */
 export function hasMagic(records: readonly { readonly key: string }[]): boolean {
   return records.some(({ key }) => isMagicKey(key))
 }

@@ -6,7 +6,7 @@ import { ThingwireError } from '../errors.ts'
 const prefix = 'magic/removals/'
 const nameForm = /^([^/]+)\/[^/]+\/(.+)$/
 
-/** A request to the node that applies magic records to remove a state. */
+/** A request, made to the node that applies magic records, to remove a state. */
 export interface RemovalRequest {
   /** Name of the document: `magic/removals/<thing id>/<random>/<key>`. */
   readonly name: string
@@ -14,7 +14,7 @@ export interface RemovalRequest {
   readonly key: string
 }
 
-/** The request of a document; undefined: it is none. */
+/** The request that a document of this name makes; undefined if it is not a request. */
 export function removalRequest(name: string): RemovalRequest | undefined {
   const [, thingId, key] = name.startsWith(prefix) ? (nameForm.exec(name.slice(prefix.length)) ?? []) : []
   return thingId === undefined || key === undefined ? undefined : { name, thingId, key }
@@ -39,10 +39,10 @@ interface Asked {
   readonly reject: (error: unknown) => void
 }
 
-/** Removals that this node has requested, each a document until it is done. */
+/** The removals that this node has requested. Each is a document until the removal is done. */
 export class RemovalRequests {
   readonly #documents: Pick<DocumentStore, 'get' | 'put'>
-  /** By name of the document. */
+  /** Requested removals by name of the document. */
   readonly #asked = new Map<string, Asked>()
 
   constructor(documents: Pick<DocumentStore, 'get' | 'put'>) {
@@ -50,10 +50,10 @@ export class RemovalRequests {
   }
 
   /**
-   * Resolves when the removal is durably done.
+   * Requests a removal. Resolves when it is durably done.
    *
    * @param onPut called when the document is stored
-   * @throws ThingwireError of the store; store_unavailable if the service ends before
+   * @throws ThingwireError of the store; store_unavailable if the service ends before that
    */
   async ask(thingId: string, key: string, onPut: (request: RemovalRequest) => void): Promise<void> {
     const name = `${prefix}${thingId}/${randomBytes(9).toString('base64url')}/${key}`
@@ -67,12 +67,12 @@ export class RemovalRequests {
     }
   }
 
-  /** These documents are removed; unknown names are ignored. */
+  /** Resolves the requests of these documents, which are removed; unknown names are ignored. */
   settle(names: readonly string[]): void {
     for (const name of names) this.#asked.get(name)?.resolve()
   }
 
-  /** Changes may have been missed: checks which documents are removed. */
+  /** Checks which documents are removed. Call this when changes of documents may have been missed. */
   lookUp(): void {
     for (const [name, { putting, resolve, reject }] of this.#asked) {
       const look = async () => {

@@ -11,7 +11,7 @@ import { hasMagic } from './registry.ts'
 import { RemovalRequests } from './removal-requests.ts'
 import { stateOf } from './state-draft.ts'
 
-/** Time before a failed store is tried again, milliseconds. */
+/** Time before the store is tried again after a failure, milliseconds. */
 const defaultRetryDelay = 1_000
 
 export interface RetainedStateParts extends Omit<ApplierParts, 'retryDelay' | 'onRemoved' | 'lock'> {
@@ -21,7 +21,7 @@ export interface RetainedStateParts extends Omit<ApplierParts, 'retryDelay' | 'o
 
 /**
  * The retained-state handler (contract §5) applies acknowledged magic records to retained states, and announces the new states. One
- * node applies; all nodes read.
+ * node applies the records; all nodes read the states.
  *
  * ```
  *  store ── onCommit ──► queue: a lane for each thing ──► append {states, mark}: one commit, delivered like a record
@@ -29,15 +29,15 @@ export interface RetainedStateParts extends Omit<ApplierParts, 'retryDelay' | 'o
  *        at the start
  * ```
  *
- * No write waits for it, and no record is lost with it: the commit log has each magic record in the batch of its write, and marks store
- * how far the handler has read that log.
+ * No write waits for the handler, and no record is lost with it: the commit log has each magic record in the batch of its write,
+ * and marks store how far the handler has read that log.
  */
 export class RetainedState {
   readonly #parts: Omit<ApplierParts, 'lock'> & Pick<RetainedStateParts, 'nodes'>
   readonly #requests: RemovalRequests
   readonly #stopListening: () => void
   readonly #stopLeading: () => Promise<void>
-  /** Present while this node applies. */
+  /** Set while this node applies magic records. */
   #applier: Applier | undefined
   #isClosed = false
 
@@ -51,23 +51,23 @@ export class RetainedState {
     this.#stopLeading = parts.nodes.lead('magic', (...term) => this.#apply(...term))
   }
 
-  /** Unapplied writes of this node; none if another node applies. */
+  /** Writes that this node still has to apply; empty if another node applies them. */
   get queue(): Backlog {
     return this.#applier?.backlog ?? { length: 0, oldest: undefined }
   }
 
-  /** As `LogReader.wants`. */
+  /** See `LogReader.wants`. */
   wants({ records }: Pick<Commit, 'records'>): boolean {
     return hasMagic(records)
   }
 
-  /** As `LogReader.startTrim`: keeps writes that no node has applied. */
+  /** See `LogReader.startTrim`: keeps the writes that are not applied yet. */
   async startTrim(): Promise<(commit: Commit) => boolean> {
     const marks = await new AppliedMarks(this.#parts.documents).load()
     return commit => hasMagic(commit.records) && !isApplied(marks, commit)
   }
 
-  /** Key of the state that records with `key` change; undefined: no magic resource takes them. */
+  /** Key of the state that records with `key` change; undefined if no magic resource takes such records. */
   stateKeyOf(key: string): string | undefined {
     return this.#parts.magic.find(key)?.key
   }
@@ -85,7 +85,7 @@ export class RetainedState {
     return magic.keys.filter((_, index) => states[index])
   }
 
-  /** The state, or its part that `key` names; null: the state has no such part. @returns undefined: there is no state */
+  /** The state, or the part of it that `key` names; null if the state has no such part. @returns undefined if there is no state */
   async read(thingId: string, key: string): Promise<StoredRecord | undefined> {
     const resource = this.#parts.magic.find(key)
     const state = resource && (await this.#parts.records.state(thingId, resource.key))
@@ -95,10 +95,10 @@ export class RetainedState {
   }
 
   /**
-   * Removes the state, or the part of it that `key` names, after all writes acknowledged before, and announces the rest. Resolves
-   * when that is durable.
+   * Removes the state, or the part of it that `key` names, after all writes acknowledged before the call, and announces what is
+   * left. Resolves when that is durable.
    *
-   * @throws ThingwireError of the store; store_unavailable if the service ends before
+   * @throws ThingwireError of the store; store_unavailable if the service ends before that
    */
   async remove(thingId: string, key: string): Promise<void> {
     if (!this.#parts.magic.find(key)) return
@@ -119,7 +119,7 @@ export class RetainedState {
     await (this.#applier?.whenApplied() ?? new Promise(() => {}))
   }
 
-  /** Finishes pending steps; the rest is left to the next start, or to another node. */
+  /** Finishes pending steps, and leaves the other jobs to the next start or to another node. */
   async close(): Promise<void> {
     this.#isClosed = true
     await this.#stopLeading()

@@ -3,18 +3,18 @@ import type { Problem } from '../core/record/problem.ts'
 import { isForbiddenMember } from '../core/record/value.ts'
 import type { MagicResource } from './magic-resource.ts'
 
-/** Maximum depth of the settings document; a part of a path counts as a level. */
+/** Maximum depth of the settings document; each part of a path counts as a level. */
 const maximumDepth = 16
 const maximumMemberBytes = 128
-/** Largest document, in bytes of its JSON. A larger write is acknowledged before its size is known, and stays history only. */
+/** Maximum size of the document's JSON, bytes. A write that exceeds it is still acknowledged, but only stored as history. */
 const maximumDocumentBytes = 64 * 1024
 const documentKey = '$settings'
 const pathPart = /^[A-Za-z0-9_-]{1,64}$/
 
 /**
- * `$settings`, a document of the thing, and `$settings.<path>`, one place in it (contract §5). A write to the document is a JSON
- * Merge Patch (RFC 7396); a path takes any JSON, and null removes it. The datetime of the document is the receipt time of the
- * newest write that changed it.
+ * `$settings`, a document of the thing, and `$settings.<path>`, one place in the document (contract §5). A write to the document is
+ * a JSON Merge Patch (RFC 7396); a path takes any JSON value, and null removes the value there. The datetime of the document is the
+ * receipt time of the newest write that changed it.
  */
 export const settings: MagicResource = {
   key: documentKey,
@@ -89,7 +89,7 @@ function invalid(message: string): Problem {
 
 // The functions below never change objects in place, and never read inherited members.
 
-/** RFC 7396: members of `patch` replace those of `target`, null removes, objects are merged. */
+/** RFC 7396: members of `patch` replace those of `target`, null removes a member, and objects are merged. */
 export function mergePatch(target: unknown, patch: object): object {
   const members = membersOf(target)
   for (const [name, value] of Object.entries(patch)) {
@@ -99,7 +99,7 @@ export function mergePatch(target: unknown, patch: object): object {
   return Object.fromEntries(members)
 }
 
-/** Sets the value at the path. Other values on the way are replaced by objects. */
+/** Sets the value at the path. Anything along the path that is not an object is replaced by one. */
 function setAt(target: unknown, path: readonly string[], value: unknown): unknown {
   const [name, ...rest] = path
   if (name === undefined) return value
@@ -108,7 +108,7 @@ function setAt(target: unknown, path: readonly string[], value: unknown): unknow
   return Object.fromEntries(members)
 }
 
-/** Removes the value at the path, and keeps the objects on the way even if they are empty then. */
+/** Removes the value at the path. Objects along the path are kept, even if they are now empty. */
 function removeAt(target: unknown, path: readonly string[]): unknown {
   const [name, ...rest] = path
   const members = membersOf(target)
@@ -128,7 +128,7 @@ export function valueAt(target: unknown, path: readonly string[]): unknown {
   return value
 }
 
-/** Whether a value is a JSON object: no array, not null. */
+/** Whether a value is a JSON object, not an array or null. */
 export function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -7,7 +7,7 @@ import { valueText } from '../core/record/value.ts'
 import type { MagicChange, MagicResource, MagicState } from './magic-resource.ts'
 import type { MagicRegistry } from './registry.ts'
 
-/** Characters of states, read or made, after which a draft is full: bounds a commit, and the time of a turn. */
+/** A draft is full after this many characters of states, read or made: this bounds the size of a commit and the time it blocks. */
 const fullDraft = 1024 * 1024
 const changeOverhead = 256
 
@@ -24,16 +24,16 @@ const defect: Problem = {
   message: 'the magic resource has failed at this record',
 }
 
-/** New states of one thing before their commit: each change is applied to the result of the one before. */
+/** New states of one thing before their commit. Each change is applied to the result of the previous change. */
 export class StateDraft {
-  /** All changes of states, in order. */
+  /** The states to store, one for each change, in order. */
   readonly states: Latest[] = []
   readonly #thingId: string
   readonly #parts: StateDraftParts
   readonly #known: Map<string, KnownState>
   #weight = 0
 
-  /** @param known states to begin with, if not the stored ones */
+  /** @param known states to begin with; others are read from the store */
   constructor(thingId: string, parts: StateDraftParts, known: KnownStates = new Map()) {
     this.#thingId = thingId
     this.#parts = parts
@@ -45,7 +45,7 @@ export class StateDraft {
     return this.#known
   }
 
-  /** Whether the next change needs another draft. */
+  /** Whether further changes need another draft. */
   get isFull(): boolean {
     return this.#weight >= fullDraft
   }
@@ -63,7 +63,7 @@ export class StateDraft {
     return undefined
   }
 
-  /** @param left the record that gives the new state @throws ThingwireError of the store */
+  /** @param left the record that becomes the new state, if there is one @throws ThingwireError of the store */
   async remove(key: string, left?: MagicChange): Promise<void> {
     const before = await this.#stateOf(key)
     if (!before.state) return
@@ -75,7 +75,7 @@ export class StateDraft {
     else if (isDeepStrictEqual(state, before.state)) this.states.pop()
   }
 
-  /** An error of one magic resource must not stop the others. */
+  /** If one magic resource throws, the other resources must go on. */
   #applied(resource: MagicResource, before: MagicState | undefined, change: MagicChange) {
     try {
       const state = resource.apply(before, change)
@@ -104,12 +104,12 @@ export class StateDraft {
   }
 }
 
-/** By key. */
+/** States by key. */
 export type KnownStates = ReadonlyMap<string, KnownState>
 
 interface KnownState {
   readonly state: MagicState | undefined
-  /** Characters of its JSON. */
+  /** Length of the state's JSON, characters. */
   readonly length: number
 }
 
