@@ -6,14 +6,14 @@ import { arrayText, recordText } from '../core/record/record-text.ts'
 const nothing = Buffer.alloc(0)
 
 /**
- * The live messages of one commit (contract §7.2): one per ordinary record and per new latest record, then the whole message. Texts
- * are made for the first subscriber that wants them, and shared by all.
+ * The live messages of one commit (contract §7.2): one for each ordinary record and each new latest record, then the whole message.
+ * A payload is made for the first subscriber that wants it, and shared by all.
  *
- * Messages have places from 0; the whole message is the last.
+ * Messages are numbered by place, from 0; the whole message has the last place.
  */
 export class LiveWrite {
   readonly commit: Commit
-  /** When the store delivered the commit, by the monotonic clock; undefined: the message is sent later, from the log. */
+  /** When the store delivered the commit, monotonic clock, milliseconds; undefined if the message is sent later, from the log. */
   readonly committedAt: number | undefined
   /** Place of the whole message. */
   readonly wholePlace: number
@@ -26,13 +26,13 @@ export class LiveWrite {
     this.commit = commit
     this.committedAt = committedAt
     const { records, latest } = commit
-    // The new state of a magic resource comes in a commit of its own.
+    // The new state of a magic resource is delivered in a commit of its own.
     this.#ordinary = records.some(isMagic) ? records.filter(record => !isMagic(record)) : records
     this.wholePlace = this.#ordinary.length + latest.length
     this.#payloads = new Array<Buffer | undefined>(this.wholePlace)
   }
 
-  /** Key of the message at a place; undefined: the whole message. */
+  /** Key of the message at a place; undefined for the whole message. */
   keyAt(place: number): string | undefined {
     return this.#ordinary[place]?.key ?? this.#latestAt(place)?.key
   }
@@ -50,12 +50,12 @@ export class LiveWrite {
     return payload
   }
 
-  /** Whether there is a whole message: not if only a latest record has changed. */
+  /** Whether there is a whole message. There is none if only a latest record has changed. */
   get hasWhole(): boolean {
     return this.commit.records.length > 0
   }
 
-  /** Payload of the whole message: the bare array as written (contract §7.2). */
+  /** Payload of the whole message: the array of records as they were written (contract §7.2). */
   whole(): Buffer {
     this.#whole ??= Buffer.from(arrayText(this.commit.records.map(asWritten)))
     return this.#whole
@@ -68,7 +68,7 @@ export class LiveWrite {
   }
 }
 
-/** Payload of a message on `values/<key>`, live or retained: the record as REST gives it. */
+/** Payload of a message on `values/<key>`, live or retained: the record in the form that REST returns. */
 export function valuePayload(record: StoredRecord | undefined): Buffer {
   return record ? Buffer.from(recordText(record)) : nothing
 }

@@ -49,12 +49,12 @@ export class Live {
     ]
   }
 
-  /** Number of the newest delivered write. After a crash another write may get it, so clients never see it. */
+  /** Number of the newest delivered write. It is not shown to clients: after a crash, another write may get the same number. */
   get writeNumber(): number {
     return this.#sequencer.writeNumber
   }
 
-  /** Number of the newest delivered write whose number no other write can get. */
+  /** Number of the newest delivered write that keeps its number even after a crash. */
   get keptWriteNumber(): number {
     return this.#isShared ? this.writeNumber : this.#keptWriteNumber
   }
@@ -69,24 +69,24 @@ export class Live {
     return this.#subscribers.size
   }
 
-  /** Resolves when writes may go on, since too many commits are undelivered; undefined: they may go on now. */
+  /** If too many commits are undelivered, resolves when writes may go on; undefined if they may go on now. */
   room(): Promise<void> | undefined {
     return this.#sequencer.room()
   }
 
-  /** Subscribes from the next write on. @param thingId undefined: every thing */
+  /** Subscribes from the next write on. @param thingId undefined for every thing */
   subscribe(thingId: string | undefined, subscriber: Subscriber): void {
     this.#subscribers.add(thingId, subscriber)
   }
 
-  /** @param thingId as in `subscribe` */
+  /** @param thingId undefined for every thing */
   unsubscribe(thingId: string | undefined, subscriber: Subscriber): void {
     this.#subscribers.delete(thingId, subscriber)
   }
 
   /**
-   * Takes a snapshot of the store, and calls `reached` at its place among the live messages: between the writes that it shows and
-   * all later ones. The caller closes the snapshot.
+   * Takes a snapshot of the store, and calls `reached` at its place in the order of live messages: after the writes that the
+   * snapshot contains, before all later ones. The caller closes the snapshot.
    *
    * @throws ThingwireError of the store
    */
@@ -96,12 +96,12 @@ export class Live {
     return snapshot
   }
 
-  /** Calls `reached` when all commits, of any node, from before the call are delivered. @throws ThingwireError of the store */
+  /** Calls `reached` when all commits made before the call, on any node, are delivered. @throws ThingwireError of the store */
   async catchUp(reached: () => void = () => {}): Promise<void> {
     await this.#handedOn(await this.#records.catchUp(), reached)
   }
 
-  /** Reports that messages went to a subscriber's socket. @param committedAt `LiveWrite.committedAt` of the oldest one */
+  /** Reports that messages were written to a subscriber's socket. @param committedAt that of the oldest `LiveWrite` */
   sent(committedAt: number | undefined): void {
     if (committedAt !== undefined) this.#observer?.fannedOut((performance.now() - committedAt) / 1_000)
   }
@@ -111,7 +111,7 @@ export class Live {
     this.#subscribers.each(thingId, subscriber => subscriber.deliverRefused?.(thingId, payload))
   }
 
-  /** Resolves when trimming of the log has ended. */
+  /** Stops delivering. Resolves when trimming of the log has ended. */
   async close(): Promise<void> {
     for (const stop of this.#stopListening) stop()
     this.#sequencer.stop()

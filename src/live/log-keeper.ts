@@ -4,17 +4,17 @@ import type { Lock } from '../core/locks.ts'
 import type { Nodes } from '../core/nodes.ts'
 import type { Commit, LogQuery, RecordStore } from '../core/ports.ts'
 
-/** A write before its commit. */
+/** A write before it is committed. */
 export type LoggedWrite = Pick<Commit, 'thingId' | 'records' | 'broadcast'>
 
-/** A part that may have to read commits again: absent sessions, interrupted streams, the magic queue. */
+/** A component that may have to read commits again, for example for absent sessions, interrupted streams or the magic queue. */
 export interface LogReader {
-  /** Whether to keep the write in the log. Called for every write, so it must be quick. */
+  /** Whether to keep the write in the log. Called for every write, so this must be quick. */
   wants(write: LoggedWrite): boolean
   /**
-   * Begins a trim. The needs of other nodes count, too, so the answers must come from documents.
+   * Begins a trim. The needs of other nodes count as well, so the answers must be based on documents in the store.
    *
-   * @returns whether a commit is still needed; called newest first, with every commit of the log up to `upTo`
+   * @returns a function that is called with every commit up to number `upTo`, newest first, and says whether it is still needed
    */
   startTrim(upTo: number): Promise<(commit: Commit) => boolean>
 }
@@ -22,22 +22,22 @@ export interface LogReader {
 export interface LogKeeperParts {
   readonly records: RecordStore
   readonly nodes: Pick<Nodes, 'lead' | 'logBounds'>
-  /** Whether other nodes write to the store: then every commit is in the log. */
+  /** Whether other nodes write to the store as well. If so, every commit is in the log. */
   readonly isShared: boolean
 }
 
 /**
- * The log is trimmed when it has grown by its size after the last trim, and at least by this; and at an interval, since sessions
- * and streams expire while nothing is written. Bytes, milliseconds.
+ * A trim is due when the log has grown by more commits or bytes than given here and than the last trim left; and after the interval
+ * (milliseconds), since sessions and streams also expire while nothing is written.
  */
 const ownPace = { commits: 10_000, bytes: 4 * 1024 * 1024, interval: 3_600_000 }
-/** A shared log has every recent commit, in memory, so it is trimmed often. */
+/** A shared log is in memory and has every recent commit, so it is trimmed often. */
 const sharedPace = { commits: 100_000, bytes: 64 * 1024 * 1024, interval: 10_000 }
-/** The interval grows by this for each commit in the log, since a trim reads them all: milliseconds. */
+/** Milliseconds added to the interval for each commit in the log, since a trim reads them all. */
 const delayPerCommit = 1
 const pageSize = 500
 
-/** Keeps the commits that log readers may need again, and removes others. The node that leads `trim` does so. */
+/** Keeps the commits that log readers may need again, and removes the rest. Only the node that leads `trim` removes them. */
 export class LogKeeper {
   readonly #parts: LogKeeperParts
   readonly #pace: typeof ownPace
@@ -45,9 +45,9 @@ export class LogKeeper {
   readonly #stopTrimming: () => Promise<void>
   /** Size of the commits since the newest trim began. */
   #grown = { commits: 0, bytes: 0 }
-  /** Size that the newest trim has left. */
+  /** Size of the commits that the newest trim kept. */
   #left = { commits: 0, bytes: 0 }
-  /** Aborted when the log has grown so much that the next trim is due early. */
+  /** Aborted when the log has grown so much that the next trim is due before the interval ends. */
   #due = new AbortController()
   #handedOn = 0
 
@@ -57,7 +57,7 @@ export class LogKeeper {
     this.#stopTrimming = parts.nodes.lead('trim', (stop, lock) => this.#keepTrimmed(stop, lock))
   }
 
-  /** Adds a reader for good: clients of a closed door may miss writes, too. */
+  /** Adds a reader permanently: clients of a closed door may miss writes as well. */
   keepFor(reader: LogReader): void {
     this.#readers.push(reader)
   }
@@ -78,12 +78,12 @@ export class LogKeeper {
     if (isLarge) this.#due.abort()
   }
 
-  /** The commits of a part of the log, in either order. */
+  /** Reads the commits of a part of the log, in the order that `part` asks for. */
   async *read(part: Omit<LogQuery, 'limit'>): AsyncGenerator<Commit> {
     for await (const page of this.pages(part)) yield* page
   }
 
-  /** The same in pages, none of them empty. */
+  /** Like `read`, but in pages, none of which is empty. */
   async *pages(part: Omit<LogQuery, 'limit'>): AsyncGenerator<readonly Commit[]> {
     let { after, before } = part
     for (;;) {
@@ -99,8 +99,8 @@ export class LogKeeper {
   /**
    * Removes commits that no reader needs.
    *
-   * @param stop aborted: the trim ends early
-   * @param lock under which the trim takes effect
+   * @param stop ends the trim early when aborted
+   * @param lock lock under which commits are removed
    */
   async trim(stop?: AbortSignal, lock?: Lock): Promise<void> {
     this.#grown = { commits: 0, bytes: 0 }
@@ -111,7 +111,7 @@ export class LogKeeper {
     const unneeded: number[] = []
     for await (const commit of this.read({ after: 0, before: upTo + 1, order: 'desc' })) {
       if (stop?.aborted) return
-      // Ask every reader, since each one counts.
+      // Every reader is asked, even after one needs the commit: some count the commits they see.
       const answers = needed.map(isNeeded => isNeeded(commit))
       if (answers.includes(true)) {
         left.commits++
@@ -136,7 +136,7 @@ export class LogKeeper {
     while (!stop.aborted) {
       this.#due = new AbortController()
       await rest(this.#pace.interval + this.#left.commits * delayPerCommit, this.#due.signal)
-      // After a failure the next trim removes the rest.
+      // If this fails, the next trim removes the rest.
       if (!stop.aborted) await this.trim(stop, lock).catch(() => {})
     }
   }

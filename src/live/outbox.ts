@@ -2,40 +2,40 @@ import type { Socket } from 'node:net'
 import type { Writable } from 'node:stream'
 import { SinkWatch } from './sink-watch.ts'
 
-/** Most bytes that may wait for one subscriber (contract §7.6). */
+/** Maximum number of bytes that may be queued for one subscriber (contract §7.6). */
 const maximumWaiting = 8 * 1024 * 1024
 
 interface OutboxParts<Item> {
   readonly sink: Writable
   readonly socket: Socket | undefined
-  /** The bytes of the item; undefined: it cannot be sent yet. Call `pump` when it can. */
+  /** The bytes of the item; undefined if it cannot be sent yet: call `pump` when it can. */
   readonly encode: (item: Item) => Uint8Array | undefined
-  /** Bytes that an item counts for while it waits. */
+  /** The number of bytes that a queued item counts for. */
   readonly weigh: (item: Item) => number
-  /** Bytes that may be joined into one write to the sink; 0: one item per write. */
+  /** Size from which no more items are joined into one write to the sink, bytes; 0: each item is a write of its own. */
   readonly joined: number
-  /** How long the sink may accept nothing, milliseconds. */
+  /** How long the sink may accept nothing before `onStuck` is called, milliseconds. */
   readonly drainTimeout: number
-  /** Called at each write to the sink with its first item, which has waited longest. */
+  /** Called at each write to the sink, with the first item of the write, which has waited longest. */
   readonly onSent?: (first: Item) => void
-  /** The subscriber reads too slowly or not at all: disconnect it. Called once at most. */
+  /** Called at most once, if the subscriber reads too slowly or not at all: disconnect it. */
   readonly onStuck: (why: string) => void
 }
 
 /**
- * The messages that wait for one subscriber, in order. `push` never blocks: the outbox writes as fast as the sink takes it, and
- * gives up a subscriber whose sink is stuck or too far behind.
+ * The messages queued for one subscriber, in order. `push` never blocks: the outbox writes as fast as the sink accepts bytes, and
+ * gives up a subscriber if its sink is stuck or too many bytes are queued.
  */
 export class Outbox<Item> {
   readonly #parts: OutboxParts<Item>
   readonly #queue = new Fifo<Item | Slot<Item>>()
   readonly #beside = new Fifo<Item>()
   #isTurnOfBeside = false
-  /** Bytes of the items outside slots: the producer of a slot paces itself by `whenTaken`. */
+  /** Bytes of the items outside slots. Items in slots do not count, since their producer waits for `whenTaken`. */
   #waiting = 0
   #isScheduled = false
   #isClosed = false
-  /** First item of the present write to the sink. */
+  /** First item of the current write to the sink. */
   #first: Item | undefined
   /** Bytes written since the sink was last empty. */
   #sent = 0
@@ -48,7 +48,7 @@ export class Outbox<Item> {
     sink.on('drain', this.#onDrain)
   }
 
-  /** Whether all items of `push` and of slots are sent. */
+  /** Whether all items in the queue of `push` and in slots are sent. */
   get isEmpty(): boolean {
     return !this.#isClosed && this.#queue.isEmpty
   }
@@ -57,7 +57,7 @@ export class Outbox<Item> {
     this.#add(item, this.#queue)
   }
 
-  /** Queues an item beside those of `push`, without an order between the two queues, which take turns. */
+  /** Queues an item in a second queue. The two queues take turns; there is no order between their items. */
   pushBeside(item: Item): void {
     this.#add(item, this.#beside)
   }
@@ -80,12 +80,12 @@ export class Outbox<Item> {
     return slot
   }
 
-  /** Bytes in the sink that others have written; an underestimate once the sink has sent a part. */
+  /** Number of bytes in the sink that this outbox did not write. Too low if the sink has sent a part of its bytes. */
   get foreignBytes(): number {
     return Math.max(0, this.#parts.sink.writableLength - this.#sent)
   }
 
-  /** Sends as much as the sink takes. */
+  /** Sends as much as the sink accepts. */
   pump(): void {
     const { sink, onSent } = this.#parts
     if (sink.writableLength === 0) this.#sent = 0
@@ -104,7 +104,7 @@ export class Outbox<Item> {
     if (!this.#isClosed) this.#watch.begin()
   }
 
-  /** Drops all items, and leaves the sink open. */
+  /** Drops all items, but leaves the sink open. */
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
@@ -117,7 +117,7 @@ export class Outbox<Item> {
   #schedule(): void {
     if (this.#isScheduled || this.#isClosed) return
     this.#isScheduled = true
-    // Items that are pushed in one turn leave in one write.
+    // Items pushed in the same turn of the event loop are sent in one write.
     process.nextTick(() => {
       this.#isScheduled = false
       this.pump()
@@ -190,7 +190,7 @@ export class Outbox<Item> {
   }
 }
 
-/** A place in an outbox that is filled later: later items wait until the slot is closed. */
+/** A place in an outbox that is filled later. Items pushed after it are sent only when the slot is closed. */
 export class Slot<Item> {
   readonly #onChange: () => void
   readonly #items = new Fifo<Item>()
@@ -208,7 +208,7 @@ export class Slot<Item> {
     this.#onChange()
   }
 
-  /** Resolves with true when all items are sent; with false if the outbox is closed before. */
+  /** Resolves with true when all items are sent, or with false if the outbox is closed before that. */
   whenTaken(): Promise<boolean> {
     if (this.#items.isEmpty) return Promise.resolve(!this.#isAbandoned)
     return new Promise(resolve => this.#taken.push(resolve))
@@ -238,7 +238,7 @@ export class Slot<Item> {
   }
 }
 
-/** A queue for many thousands of items: `Array.shift` would copy them each time. */
+/** A queue for many thousands of items; `Array.shift` would move all of them each time. */
 class Fifo<Item> {
   #items: Item[] = []
   #next = 0

@@ -1,20 +1,20 @@
 import { sizeOf } from '../core/commit-outline.ts'
 import type { Commit } from '../core/ports.ts'
 
-/** Time for commits in one turn of the event loop, milliseconds: sockets are read and acks written in between. */
+/** Time to deliver commits in one turn of the event loop, milliseconds: between turns, sockets are read and acks written. */
 const slice = 5
-/** Time while more than half of the entries that the last slice left are still waiting: the queue must get shorter under load. */
+/** Instead of `slice` while more than half of the entries that the last slice left are queued: under load the queue must shrink. */
 const longestSlice = 15
-/** Commits without a subscriber between two readings of the clock, which take longer than such a commit. */
+/** Number of commits without a subscriber between two readings of the clock: a reading takes longer than such a commit. */
 const unsentAtOnce = 64
-/** Most bytes of this node's commits that may wait (contract §9); writes go on when half of them are delivered. */
+/** Maximum queued bytes of this node's commits (contract §9). Above it, writes wait until at most half of it is queued. */
 const maximumWaiting = 64 * 1024 * 1024
-/** Most bytes of other nodes' commits that may wait: their writes do not wait for this node. */
+/** Maximum queued bytes of other nodes' commits. Above it, all queued commits are dropped: other nodes' writes do not wait. */
 const maximumWaitingElsewhere = 256 * 1024 * 1024
 
 /**
- * Delivers commits in commit order, asynchronously: an ack must not wait for the subscribers of the write, nor the event loop for
- * all subscribers of a large group of writes.
+ * Delivers commits in commit order, asynchronously: an ack must not wait for the subscribers of its write, and the event loop must
+ * not wait for all subscribers of a large group of writes.
  */
 export class Sequencer {
   readonly #handOn: (commit: Commit, takenAt: number) => boolean
@@ -22,23 +22,23 @@ export class Sequencer {
   #queue: (Commit | Mark)[] = []
   #next = 0
   #writeNumber: number
-  /** Bytes of commits in the queue, of this node and of others. */
+  /** Bytes of the queued commits of this node; `#waitingElsewhere` counts those of other nodes. */
   #waiting = 0
   #waitingElsewhere = 0
   #room: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined
-  /** When the next commit of the queue was taken, by the monotonic clock. */
+  /** When the store delivered the commit that is next in the queue, monotonic clock, milliseconds. */
   #takenAt = 0
-  /** Whether this turn of the event loop has read the clock, which costs as much as `take`. */
+  /** Whether the clock was read in this turn of the event loop. It is read once, since that takes as long as `take`. */
   #isStamped = false
-  /** Entries of the queue that the last slice left. */
+  /** Number of entries that the last slice left in the queue. */
   #left = 0
   #isScheduled = false
   #isStopped = false
 
   /**
-   * @param writeNumber number of the newest write before the first one to deliver
-   * @param handOn delivers a commit; `takenAt`: when the store did, by the monotonic clock. Returns whether it has subscribers
-   * @param onDropped called in place of commits that are dropped, since too many commits of other nodes wait
+   * @param writeNumber number of the newest write before the first write to deliver
+   * @param handOn delivers a commit that the store delivered at `takenAt` (monotonic clock); returns whether it has subscribers
+   * @param onDropped called instead of delivering commits that are dropped because too many commits of other nodes are queued
    */
   constructor(
     writeNumber: number,
@@ -59,7 +59,7 @@ export class Sequencer {
     return this.#waiting + this.#waitingElsewhere
   }
 
-  /** Call it in commit order. */
+  /** Call this in commit order. */
   take(commit: Commit): void {
     if (this.#isStopped) return
     this.#stamp()
@@ -69,7 +69,7 @@ export class Sequencer {
     this.#schedule()
   }
 
-  /** Resolves when new writes may go on; undefined: they may go on now. */
+  /** Resolves when new writes may go on; undefined if they may go on now. */
   room(): Promise<void> | undefined {
     if (this.#waiting <= maximumWaiting) return this.#room?.promise
     if (!this.#room) {
@@ -82,7 +82,7 @@ export class Sequencer {
     return this.#room.promise
   }
 
-  /** Calls `reached` between this write and the next one. @throws RangeError if a later write is delivered already */
+  /** Calls `reached` after this write and before the next one. @throws RangeError if a later write is already delivered */
   at(writeNumber: number, reached: () => void): void {
     if (writeNumber < this.#writeNumber) throw new RangeError(`write ${writeNumber} was passed`)
     let place = this.#next
@@ -93,7 +93,7 @@ export class Sequencer {
     this.#schedule()
   }
 
-  /** Calls `reached` when all commits taken so far are delivered, before any later one. */
+  /** Calls `reached` when all commits taken so far are delivered, and before later commits are. */
   atEnd(reached: () => void): void {
     this.#queue.push({ writeNumber: this.#newest, reached })
     this.#schedule()
@@ -104,7 +104,7 @@ export class Sequencer {
     this.#giveRoom()
   }
 
-  /** Queues the present time for the commits of this turn of the event loop. */
+  /** Queues the current time as that of the commits taken in this turn of the event loop. */
   #stamp(): void {
     if (this.#isStamped) return
     this.#isStamped = true

@@ -2,23 +2,23 @@ import { readFile } from 'node:fs/promises'
 import type { Socket } from 'node:net'
 import type { Writable } from 'node:stream'
 
-/** Checks of a sink within `drainTimeout`. */
+/** Number of checks of a sink within `drainTimeout`. */
 const looksPerTimeout = 10
 
 interface SinkWatchParts {
   readonly sink: Writable
   /** The socket under the sink, if there is one. */
   readonly socket: Socket | undefined
-  /** How long the sink may accept nothing, milliseconds. */
+  /** How long the sink may accept nothing before `onStuck` is called, milliseconds. */
   readonly drainTimeout: number
   readonly onStuck: (why: string) => void
 }
 
-/** Checks a sink until it is empty, and reports a sink that accepts nothing. */
+/** Checks a sink until it is empty, and reports if it accepts nothing. */
 export class SinkWatch {
   readonly #parts: SinkWatchParts
   #look: NodeJS.Timeout | undefined
-  /** Checks without progress. A count instead of a time: after a pause of the process, `drain` events are still to come. */
+  /** Consecutive checks without progress. Not timed, but counted: after a pause of the process, `drain` events are unhandled. */
   #looksInVain = 0
   /** Bytes in the sink at the last check. */
   #inSink = 0
@@ -73,7 +73,7 @@ export class SinkWatch {
   }
 }
 
-/** How long a reading is valid, milliseconds, so that all stalled connections share one. */
+/** How long a reading of the kernel's tables is used, milliseconds: all stalled connections share one. */
 const freshFor = 200
 
 /** The kernel's tables of TCP connections (proc_net(5)); only on Linux. */
@@ -84,10 +84,10 @@ let newest: { readonly at: number; readonly reading: Promise<ReadonlyMap<string,
 /**
  * The kernel's send queue of a socket, which changes while the peer reads.
  *
- * Node does not show it: `drain` and `writableLength` do not change until a third of the send buffer is free. For a connection with
- * a backlog that is over a megabyte, for which a slow reader needs several seconds.
+ * Node does not show this: `drain` and `writableLength` do not change until a third of the send buffer is free. For a connection
+ * with a backlog, a third is more than a megabyte, which takes a slow reader several seconds.
  *
- * @returns undefined: not known
+ * @returns undefined if not known
  */
 async function kernelQueue(socket: Socket): Promise<string | undefined> {
   const { localPort, remotePort } = socket
@@ -98,7 +98,7 @@ async function kernelQueue(socket: Socket): Promise<string | undefined> {
   return (await newest.reading).get(nameOf(hex(localPort), hex(remotePort)))
 }
 
-/** Send queues by local and remote port. Two peers with the same port share an entry: a change of either counts for both. */
+/** Send queues by local and remote port. Two peers with the same ports share an entry: a change for either counts for both. */
 async function readTables(): Promise<ReadonlyMap<string, string>> {
   const queues = new Map<string, string>()
   for (const table of tables) {

@@ -1,12 +1,12 @@
 import type { LiveWrite } from './live-write.ts'
 
-/** An MQTT connection or an HTTP stream. Its methods must not throw. */
+/** An MQTT connection or an HTTP stream. The methods must not throw. */
 export interface Subscriber {
   /** Called once for each write of a subscribed thing, in commit order. */
   deliver(write: LiveWrite): void
   /** @param payload JSON text */
   deliverRefused?(thingId: string, payload: Buffer): void
-  /** Called in place of writes, of any things, that this node has missed. */
+  /** Called instead of `deliver` if this node has missed writes, of any things. */
   missed?(): void
 }
 
@@ -20,7 +20,7 @@ export class Subscribers {
     return this.#size + this.#ofEveryThing.size
   }
 
-  /** @param thingId undefined: every thing */
+  /** @param thingId undefined for every thing */
   add(thingId: string | undefined, subscriber: Subscriber): void {
     if (thingId === undefined) {
       this.#ofEveryThing.add(subscriber)
@@ -50,7 +50,7 @@ export class Subscribers {
     for (const subscriber of this.#ofEveryThing) if (!ofThing?.has(subscriber)) visit(subscriber)
   }
 
-  /** Each subscriber, once. */
+  /** Each subscriber once, even if it subscribes to several things. */
   get all(): ReadonlySet<Subscriber> {
     return new Set([this.#ofEveryThing, ...this.#byThing.values()].flatMap(some => [...some]))
   }

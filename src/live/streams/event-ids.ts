@@ -2,19 +2,19 @@ import { randomBytes } from 'node:crypto'
 import type { DocumentStore } from '../../core/ports.ts'
 
 export const epochsName = 'streams-runs'
-/** Ids of older epochs are unknown: no stream can be resumed over that many. */
+/** Number of epochs that are kept. Event ids of older epochs are unknown, so their streams cannot be resumed. */
 const maximumEpochs = 100
 
-/** The time from one opening of the store to the next; `from`: newest write number when it began. */
+/** The time from one opening of the store to the next. `from` is the number of the newest write when the epoch began. */
 type Epoch = { readonly id: string; readonly from: number }
 
-/** `streams-runs` */
+/** The document `streams-runs`. */
 type EpochsDocument = { readonly runs: readonly Epoch[] }
 
 /**
- * Event ids of streams, made of write numbers. A restored store uses the write numbers after its backup again, and another store
- * has different ones. So an id names its epoch, and the store keeps the write number with which each epoch began: an id is valid
- * only if it still means the same write.
+ * Event ids of streams, made of write numbers. After a restore, the write numbers since the backup are used again, and in another
+ * store numbers belong to other writes. So an id names its epoch, and the store keeps the write number with which each epoch began:
+ * an id is valid only if it still means the same write.
  */
 export class EventIds {
   readonly #epochs: readonly Epoch[]
@@ -28,8 +28,8 @@ export class EventIds {
   /**
    * Begins an epoch.
    *
-   * @param from write number after which the epoch begins; undefined: the present epoch goes on, since a shared store never uses a
-   * write number again
+   * @param from number of the last write before the epoch; undefined to continue the current epoch, since a shared store never uses
+   * a write number again
    */
   static async begin(documents: DocumentStore, from?: number): Promise<EventIds> {
     const id = randomBytes(6).toString('base64url')
@@ -46,7 +46,7 @@ export class EventIds {
     return `${this.#current}.${writeNumber}`
   }
 
-  /** The write number of an event; undefined: the id is none of this store. */
+  /** The write number of an event; undefined if the id is not valid in this store. */
   read(eventId: string): number | undefined {
     const [, id, digits] = /^([\w-]{8})\.(\d{1,16})$/.exec(eventId) ?? []
     const index = this.#epochs.findIndex(epoch => epoch.id === id)

@@ -4,11 +4,11 @@ import type { Live, LiveWrite, LoggedWrite, LogReader, Subscriber } from '../ind
 import { EventIds } from './event-ids.ts'
 import type { Streamed, StreamLog } from './shared-stream-log.ts'
 
-/** At least this many writes stay readable while the thing counts as streamed (contract §8). */
+/** At least this many writes of a thing can be read again while it counts as streamed (contract §8). */
 const keptWrites = 1_000
 const marks = 10
 
-/** Whether a stream shows the commit, live or resumed. */
+/** Whether streams show the commit, live or when resumed. */
 export function isStreamed({ records, broadcast }: Pick<Commit, 'records' | 'broadcast'>): boolean {
   return broadcast && records.length > 0
 }
@@ -19,13 +19,13 @@ export class StreamedThing implements Subscriber {
   /** The commit log has every streamed write after this number. */
   since: number
   streams = 0
-  /** Runs while there are no streams. */
+  /** Timer that runs while the thing has no streams. */
   expiry: NodeJS.Timeout | undefined
-  /** Resolves when `since` is stored; undefined: this process has opened no stream. */
+  /** Resolves when `since` is stored; undefined if this process has not opened a stream of the thing. */
   beginning: Promise<void> | undefined
-  /** Set while the thing expires. */
+  /** Set while the thing is being removed; resolves when that has ended. */
   ending: Promise<void> | undefined
-  /** Number of every hundredth write, oldest first. */
+  /** The number of every hundredth write, oldest first. */
   readonly #marks: number[] = []
   #sinceMark = 0
   readonly #held = new Set<{ readonly writeNumber: number }>()
@@ -39,7 +39,7 @@ export class StreamedThing implements Subscriber {
     this.#isInherited = isInherited
   }
 
-  /** Writes after this one are kept. */
+  /** Keeps the writes after `writeNumber`. */
   begin(writeNumber: number): void {
     if (!this.#isInherited) this.since = Math.max(this.since, writeNumber)
   }
@@ -53,14 +53,14 @@ export class StreamedThing implements Subscriber {
     if (this.#marks.length > marks + 1) this.#marks.shift()
   }
 
-  /** Keeps the writes after this one. @returns ends that */
+  /** Keeps the writes after `writeNumber` until the returned function is called. */
   hold(writeNumber: number): () => void {
     const held = { writeNumber }
     this.#held.add(held)
     return () => this.#held.delete(held)
   }
 
-  /** Moves `since` forward if enough newer writes are kept. @returns whether it has moved */
+  /** Moves `since` forward if enough newer writes are kept. @returns whether `since` was moved */
   cut(): boolean {
     const [mark] = this.#marks
     if (mark === undefined || this.#marks.length <= marks) return false
@@ -76,14 +76,14 @@ export const streamPrefix = 'streams/'
 const keptFor = 600_000
 
 /**
- * `streams/<thing id>`: the commit log has every streamed write of the thing after the number `since`. Put before the first stream
- * begins, raised before a trim, removed before the writes are no longer kept.
+ * `streams/<thing id>`: the commit log has every streamed write of the thing with a number above `since`. The document is put
+ * before the first stream begins, changed before a trim, and removed before the writes are no longer kept.
  */
 type StreamDocument = { readonly since: number }
 
 const documentName = (thingId: string) => streamPrefix + thingId
 
-/** In an unshared store the log has only wanted writes: those of things that are streamed, or were in the last ten minutes. */
+/** The log of an unshared store has only wanted writes, such as those of things streamed now or within the last ten minutes. */
 export class OwnStreamLog implements StreamLog, LogReader {
   readonly #documents: DocumentStore
   readonly #live: Live
@@ -97,7 +97,7 @@ export class OwnStreamLog implements StreamLog, LogReader {
     this.#eventIds = eventIds
   }
 
-  /** Takes over the things of the previous process. Call it before anything is written. @throws ThingwireError of the store */
+  /** Takes over the things of the previous process. Call this before anything is written. @throws ThingwireError of the store */
   static async open(documents: DocumentStore, live: Live): Promise<OwnStreamLog> {
     const log = new OwnStreamLog(documents, live, await EventIds.begin(documents, live.keptWriteNumber))
     for await (const [thingId, { since }] of listDocuments<StreamDocument>(documents, streamPrefix)) {
@@ -116,7 +116,7 @@ export class OwnStreamLog implements StreamLog, LogReader {
     for (const thing of this.#things.values()) {
       if (!thing.ending && thing.cut()) documents[documentName(thing.thingId)] = { since: thing.since }
     }
-    // Essential even on a full disk: it allows the log to be trimmed.
+    // Put even if the disk is full, since it allows the log to be trimmed.
     await this.#documents.put(documents, 'essential')
     return commit => {
       const since = this.#things.get(commit.thingId)?.since
@@ -178,7 +178,7 @@ export class OwnStreamLog implements StreamLog, LogReader {
     return thing ?? this.#add(thingId, undefined)
   }
 
-  /** @param since undefined: writes are kept from now on */
+  /** @param since undefined to keep writes from now on */
   #add(thingId: string, since: number | undefined): StreamedThing {
     const thing = new StreamedThing(thingId, since ?? this.#live.keptWriteNumber, since !== undefined)
     this.#things.set(thingId, thing)
@@ -189,7 +189,7 @@ export class OwnStreamLog implements StreamLog, LogReader {
 
   async #begin(thing: StreamedThing): Promise<void> {
     await this.#live.catchUp(() => thing.begin(this.#live.keptWriteNumber))
-    // Essential even on a full disk: it is small, and the thing cannot be streamed without it.
+    // Put even if the disk is full: the document is small, and the thing cannot be streamed without it.
     await this.#documents.put({ [documentName(thing.thingId)]: { since: thing.since } }, 'essential')
   }
 

@@ -4,7 +4,7 @@ import { ThingwireError } from '../../errors.ts'
 import type { Live } from '../index.ts'
 import type { EventIds } from './event-ids.ts'
 
-/** The writes with which event streams can be resumed (contract §8). */
+/** Provides the writes with which event streams are resumed (contract §8). */
 export interface StreamLog {
   /**
    * Begins a stream of the thing. When this resolves, all later writes of the thing are kept.
@@ -13,25 +13,25 @@ export interface StreamLog {
    * @throws ThingwireError of the store
    */
   enter(thingId: string, lastEventId?: string): Promise<Streamed>
-  /** No thing expires after this: the next process takes over the kept writes. */
+  /** After this call no thing expires: the next process takes over the kept writes. */
   close(): void
 }
 
-/** One stream; call `leave` once. */
+/** One stream. Call `leave` once. */
 export interface Streamed {
   readonly thingId: string
   eventId(writeNumber: number): string
   /**
-   * The writes of the thing after an event and up to the number `until`, oldest first. They are kept until the generator has ended;
-   * it throws if some are not.
+   * The writes of the thing after an event and up to and including the number `until`, oldest first. They are kept until the
+   * generator has ended; it throws if some are lost.
    *
-   * @returns undefined: the event id is none of this store, or some of the writes are not kept
+   * @returns undefined if the event id is not of this store or some of the writes are not kept
    */
   resume(eventId: string, until: number): AsyncGenerator<Commit> | undefined
   leave(): void
 }
 
-/** The log of a shared store has every recent commit, so a stream can be resumed on any node. */
+/** The log of a shared store has every recent commit, so any node can resume a stream. */
 export class SharedStreamLog implements StreamLog {
   readonly #live: Live
   readonly #nodes: Pick<Nodes, 'logBounds' | 'hasLogged'>
@@ -57,15 +57,15 @@ export class SharedStreamLog implements StreamLog {
   close(): void {}
 
   async #isKept(after: number): Promise<boolean> {
-    // The client's previous node may have sent commits that have not reached this one.
+    // The node that served the client before may have sent commits that have not reached this node.
     if (after > this.#live.writeNumber) await this.#live.catchUp()
     const { completeAfter } = await this.#nodes.logBounds()
     if (after <= completeAfter) return after === completeAfter
-    // If a failover has lost the write, its sender sends it again under a new number: the client must not resume.
+    // If a failover has lost the write, its sender writes it again under a new number, so the client must not resume.
     return await this.#nodes.hasLogged(after)
   }
 
-  /** @throws ThingwireError not_found: a trim was faster */
+  /** @throws ThingwireError not_found if a trim has removed writes that are still to be read */
   async *#read(thingId: string, after: number, until: number): AsyncGenerator<Commit> {
     const isOf = (each: string) => each === thingId
     let from = after
