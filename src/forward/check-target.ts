@@ -3,19 +3,19 @@ import type { Target } from './target.ts'
 import type { ThingMap } from './thing-map.ts'
 
 interface TargetCheck {
-  /** Why the central server was not reached; no token is checked then. */
+  /** Why the central server was not reached; if set, no further tokens were tried. */
   readonly down?: string
-  /** Why the target cannot be a Thingwire. */
+  /** Why the target cannot be a Thingwire server. */
   readonly wrong?: string
-  /** Things that the central server refuses. */
+  /** Things that the central server refuses, and why. */
   readonly faults: readonly { readonly thingId: string; readonly why: string }[]
 }
 
 const atOnce = 8
 
 /**
- * Tries the token of each thing in the map. If there is no token, it connects without a credential. Activation codes are not tried,
- * since that would use them up.
+ * Tries the token of each thing in the map. If the map has no token, it connects without a credential. Activation codes are not
+ * tried, since that would use them up.
  */
 export async function checkTarget(target: Target, map: ThingMap): Promise<TargetCheck> {
   const left = map.named.flatMap(thingId => {
@@ -46,18 +46,18 @@ export async function checkTarget(target: Target, map: ThingMap): Promise<Target
 
 function notReached(error: unknown): LinkDown | undefined {
   if (error instanceof LinkDown) return error
-  // The server refuses clients without a credential, so it was reached.
+  // The server refuses clients without a credential; if it does, it was reached.
   if (error instanceof ThingHeld) return undefined
   throw error
 }
 
-/** @returns undefined: the target may be right, but away */
+/** @returns why the target must be wrong; undefined if the central server may just be unavailable */
 async function faultOf({ url, redactor }: Target, down: LinkDown): Promise<string | undefined> {
   if (down instanceof NoMqttServer) return down.message
   const { protocol, hostname, port } = new URL(url)
   const isCut = (down.cause as NodeJS.ErrnoException | undefined)?.code === 'ECONNRESET'
   if (protocol !== 'mqtts:' || !isCut) return undefined
-  // A listener without TLS resets a TLS connection, but so does a proxy whose server is away.
+  // A listener without TLS resets a TLS connection, but so does a proxy if its server is unavailable.
   const withoutTls = { url: `mqtt://${hostname}:${port || 8883}`, redactor }
   const cut = await reach(withoutTls).then(() => undefined, notReached)
   return cut ? undefined : 'it answers without TLS: is it the port for mqtts?'

@@ -3,13 +3,13 @@ import type { Redactor } from '../core/refusals/redactor.ts'
 import { isToken } from '../core/token.ts'
 import type { Target } from './target.ts'
 
-/** The central server cannot be reached, or the connection has ended: try again. */
+/** The central server cannot be reached, or the connection has ended. Trying again may help. */
 export class LinkDown extends Error {}
 
-/** The target answers, but not as MQTT. */
+/** The target answers, but not as an MQTT server. */
 export class NoMqttServer extends LinkDown {}
 
-/** The central server refuses a thing, or is no Thingwire. Other things may still be accepted. */
+/** The central server refuses a thing, or is not a Thingwire server. Other things may still be accepted. */
 export class ThingHeld extends Error {}
 
 class TokenRefused extends ThingHeld {
@@ -18,40 +18,40 @@ class TokenRefused extends ThingHeld {
   }
 }
 
-/** Why the central server has refused a write for good (contract §7.2, `errors`), redacted (§1.1). */
+/** Why the central server has refused a write permanently (contract §7.2, `errors`); texts are redacted (§1.1). */
 export interface Refusal {
   readonly reason: string
   readonly message: string
-  /** The invalid records, 20 at most, if the server names them. */
+  /** The invalid records, at most 20, if the server names them. */
   readonly errors?: readonly { readonly index: number; readonly reason: string; readonly message: string }[]
-  /** Write id. */
+  /** Id of the refused write. */
   readonly id?: string
 }
 
-/** Milliseconds. */
+/** How long connecting may take, milliseconds. */
 const connectTimeout = 30_000
 /** How long a Thingwire may take to send the date after SUBACK, or to answer an activation, milliseconds. */
 const answerTimeout = 10_000
-/** Most characters of a message or reason of the central server. */
+/** Maximum number of characters kept of a message and of a reason from the central server. */
 const longestText = 1_000
 const longestReason = 64
-/** A Thingwire names at most this many records in one refusal. */
+/** Maximum number of records that a Thingwire server names in one refusal. */
 const mostErrors = 20
-/** Least value of the option `maxPacketSize`, bytes. */
+/** Smaller values of the option `maxPacketSize` are ignored, bytes. */
 const leastPacketSize = 1_024
 const noMqtt = 'it does not answer as an MQTT server'
 
 /**
- * One connection to the central server, as one thing there (contract §7.1: the username is its token). It sends one write at a
- * time: otherwise later records could be stored before the rest of a write that had a refused record.
+ * One connection to the central server, as one thing there (contract §7.1: the username is the thing's token). Writes are sent one
+ * at a time: otherwise, after a write with a refused record, later records could be stored before the rest of that write.
  */
 export class Connection {
   readonly #client: MqttClient
   readonly #topic: string
   readonly #redactor: Redactor
-  /** As the central server announces it, bytes. Older versions of Thingwire do not. */
+  /** Limit announced by the central server, bytes. Older versions of Thingwire do not announce it. */
   #maxPacketSize = Number.POSITIVE_INFINITY
-  /** Write id of the pending write, and its refusal. */
+  /** Id of the pending write; `#refusal` is the refusal of that write. */
   #id = ''
   #refusal: Refusal | undefined
   #isClosed = false
@@ -69,9 +69,9 @@ export class Connection {
   }
 
   /**
-   * Connects, and checks that the server is a Thingwire, since any broker would acknowledge a publish.
+   * Connects, and checks that the server is a Thingwire server, since any broker would acknowledge a publish.
    *
-   * @param clientId the same for each connection of a thing: a new one ends the one before, and its writes
+   * @param clientId the same for every connection of a thing: a new connection ends the previous one and its writes
    * @throws LinkDown, ThingHeld
    */
   static async open(target: Target, token: string, clientId: string): Promise<Connection> {
@@ -92,17 +92,17 @@ export class Connection {
     return !this.#isClosed
   }
 
-  /** Longest payload that the central server takes, bytes. */
+  /** Maximum length of a payload that the central server accepts, bytes. */
   get longestPayload(): number {
     // The topic with its length and the packet id precede the payload (MQTT-3.3.2).
     return this.#maxPacketSize - Buffer.byteLength(this.#topic) - 4
   }
 
   /**
-   * Sends a write. Resolves when it is durable at the central server, or refused there for good.
+   * Sends a write. Resolves when the central server has stored it durably or refused it permanently.
    *
-   * @returns undefined: the write is stored
-   * @throws LinkDown: the write may be stored or not
+   * @returns undefined if the write is stored
+   * @throws LinkDown if the write may or may not be stored
    */
   async publish(payload: Buffer, id: string): Promise<Refusal | undefined> {
     this.#id = id
@@ -139,13 +139,13 @@ export class Connection {
 
   #takeLimits(payload: Buffer): void {
     const { maxPacketSize } = objectIn(payload)
-    // With a limit of a few bytes every record would be refused.
+    // With a limit of a few bytes, every record would be refused.
     if (Number.isSafeInteger(maxPacketSize) && Number(maxPacketSize) >= leastPacketSize) {
       this.#maxPacketSize = Number(maxPacketSize)
     }
   }
 
-  /** Ignores refusals of other clients that write as the thing. */
+  /** Refusals of other clients that write as the same thing are ignored. */
   #takeRefusal(refusal: Refusal | undefined): void {
     if (refusal?.id === this.#id) this.#refusal = refusal
   }
@@ -190,7 +190,7 @@ export async function reach(target: Target): Promise<void> {
   }
 }
 
-/** A token for a thing, in exchange for an activation code (contract §7.2). @throws LinkDown, ThingHeld */
+/** Exchanges an activation code for a token of a thing (contract §7.2). @throws LinkDown, ThingHeld */
 export async function activate(target: Target, code: string): Promise<string> {
   const client = connectTo(target, {})
   let timer: NodeJS.Timeout | undefined
@@ -233,7 +233,7 @@ function connected(client: MqttClient, { redactor }: Target): Promise<void> {
   return new Promise((resolve, reject) => {
     client.once('connect', () => resolve())
     client.on('error', (error: Error & { code?: unknown }) => {
-      // CONNACK 4 or 5; 3 means that the server is unavailable now.
+      // Return codes 4 and 5 of CONNACK mean a refusal; 3 means that the server is unavailable now.
       if (error.code === 4 || error.code === 5) reject(new TokenRefused())
       else if (isOfParser(error)) reject(new NoMqttServer(`${noMqtt}: is it the MQTT port?`))
       else reject(new LinkDown(faultText(error, redactor), { cause: error }))
@@ -242,30 +242,30 @@ function connected(client: MqttClient, { redactor }: Target): Promise<void> {
   })
 }
 
-/** Whether MQTT, TLS or HTTP could not parse the answer. Socket errors have a code, errors of the MQTT parser have none. */
+/** Whether MQTT, TLS or HTTP failed to parse the answer. Socket errors have a code; errors of the MQTT parser do not. */
 function isOfParser({ code, message }: Error & { code?: unknown }): boolean {
   if (code === undefined) return message !== 'connack timeout'
   return String(code).startsWith('HPE_') || /wrong version number|packet length too long/.test(message)
 }
 
-/** Only a system error (with `syscall`) is sure not to quote the central server, such as the names in its certificate. */
+/** Only a system error (one with `syscall`) is certain not to quote the central server, for example names in its certificate. */
 function faultText(error: Error & { code?: unknown; syscall?: unknown }, redactor: Redactor): string {
   const text = error.message || String(error.code)
   return error.syscall === undefined ? redactor.redact(text, longestText) : text
 }
 
-/** SUBACK 128. */
+/** Whether SUBACK has the return code 128. */
 function isRefusedFilter(error: Error | null): boolean {
   return error !== null && 'code' in error && error.code === 128
 }
 
 function end(client: MqttClient): void {
-  // Pending requests fail now, and nobody waits for them.
+  // Pending requests fail now; their errors are ignored.
   client.on('error', () => {})
   client.end(true)
 }
 
-/** @returns undefined: the payload is no refusal of a write with an id */
+/** @returns undefined if the payload is not a refusal of a write with an id */
 function parseRefusal(payload: Buffer, redactor: Redactor): Refusal | undefined {
   const { id, errors, ...refusal } = objectIn(payload)
   const textsIn = ({ reason, message }: Readonly<Record<string, unknown>>) => ({
@@ -283,7 +283,7 @@ function tokenIn(payload: Buffer): string | undefined {
   return typeof thingToken === 'string' && isToken(thingToken) ? thingToken : undefined
 }
 
-/** @returns empty if the payload is no JSON object */
+/** @returns an empty object if the payload is not a JSON object */
 function objectIn(payload: Buffer): Readonly<Record<string, unknown>> {
   try {
     return { ...JSON.parse(payload.toString()) }

@@ -13,55 +13,55 @@ interface FeedParts {
   readonly link: Link
   readonly budget: ByteBudget
   readonly stop: AbortSignal
-  /** The thing's token at the central server, from an activation if need be. @throws LinkDown, ThingHeld */
+  /** The thing's token at the central server, obtained by activation if necessary. @throws LinkDown, ThingHeld */
   readonly token: () => Promise<string>
-  /** All records of these commits are acknowledged, or refused for good. */
+  /** Called when all records of these commits are acknowledged or refused permanently. */
   readonly onPassed: (commits: readonly Commit[]) => void
   readonly onSent: (records: number, bytes: number) => void
   readonly onRefused: (refused: RefusedRecord) => void
-  /** The central server refuses the thing: the feed is empty until it is freed. */
+  /** Called when the central server refuses the thing. The feed is then empty until `onFreed`. */
   readonly onHeld: (feed: Feed, why: string) => void
   readonly onFreed: (feed: Feed) => void
 }
 
-/** Bounds of a write: one commit of the central server, and what a slow link transfers within a keep-alive. */
+/** Maximum size of a write: one commit of the central server, and small enough for a slow link to send within a keep-alive. */
 const largestBatch = { records: 1_000, bytes: 128 * 1024 }
 const smallestBatch = { records: 1, bytes: 1_024 }
-/** Pause after a refusal, milliseconds: the central server reports ten a second (contract §7.2). */
+/** Pause after a refusal, milliseconds: the central server reports at most ten refusals a second (contract §7.2). */
 const refusalPause = 150
-/** How long a thing is held back before it is tried again, milliseconds. */
+/** Time until a thing that is held back is tried again, milliseconds. */
 const holdTime = 30_000
-/** A single record that has cost the connection this many times in a row holds back its thing, instead of all things. */
+/** Number of failed writes in a row after which a thing is held back, to spare other things, if the last write had one record. */
 const mostLosses = 8
-/** How long a feed may keep its connection while others wait for one, milliseconds. */
+/** How long a feed may keep its connection while other feeds wait for one, milliseconds. */
 const fairTime = 2_000
 
-/** The records of one thing that wait for the central server, in order. */
+/** The records of one thing that still have to be sent to the central server, in order. */
 export class Feed implements ConnectionUser {
   readonly #parts: FeedParts
   #waiting: WaitingRecord[] = []
   #next = 0
   #bytes = 0
-  /** Records before this index are sent even if they do not fill a write. */
+  /** Records in `#waiting` before this index are sent even if they do not fill a write. */
   #flushed = 0
   #limits = largestBatch
-  /** Consecutive writes without an ack. */
+  /** Number of consecutive writes without an ack. */
   #losses = 0
-  /** The newest of them, to be sent again. */
+  /** The newest write without an ack, if it is to be sent again unchanged. */
   #unanswered: Batch | undefined
   #connection: Connection | undefined
   #token: string | undefined
   #wake = () => {}
   #isSending = false
-  /** Why the central server refuses the thing, and since when. */
+  /** Why the central server refuses the thing, and since when (milliseconds since 1970). */
   held: { readonly why: string; readonly since: number } | undefined
-  /** Write number up to which commits were added. */
+  /** Number of the write up to which (inclusive) commits were added. */
   filledTo: number
-  /** Whether the feed is filled separately from the others, since it was held back. */
+  /** Whether the feed was held back and is therefore filled separately from other feeds. */
   isBehind: boolean
   /** Whether the feed's position is stored separately. */
   isApart: boolean
-  /** Receipt time of the oldest commit that is not in the feed, milliseconds, if it is known. */
+  /** Receipt time of the oldest unforwarded commit that is not in the feed, milliseconds since 1970; undefined if unknown. */
   oldestElsewhere: number | undefined
 
   constructor(parts: FeedParts, filledTo: number, isBehind: boolean) {
@@ -88,7 +88,7 @@ export class Feed implements ConnectionUser {
     return this.#waiting[this.#next]?.commit
   }
 
-  /** Call it in the order of the write numbers. Sends full writes; `flush` sends the rest. */
+  /** Call this in the order of the write numbers. Sends full writes; call `flush` to send the rest. */
   add(commit: Commit): void {
     if (commit.writeNumber <= this.filledTo) return
     this.filledTo = commit.writeNumber
@@ -113,7 +113,7 @@ export class Feed implements ConnectionUser {
     return isFull || this.#next < this.#flushed || this.#unanswered !== undefined
   }
 
-  /** Drops waiting records up to a write number, unless a write is being sent. */
+  /** Drops unsent records up to and including a write number, unless a write is being sent. */
   cut(upTo: number): void {
     // The indexes of the records of a pending write must not change.
     if (this.#isSending) return
@@ -125,18 +125,18 @@ export class Feed implements ConnectionUser {
     this.#bytes = [...commits].reduce((sum, commit) => sum + sizeOf(commit), 0)
   }
 
-  /** The thing map has changed. @param token the thing's present token; undefined: none is known */
+  /** Call this when the thing map has changed. @param token the thing's current token; undefined if none is known */
   useToken(token: string | undefined): void {
     if (token !== this.#token) this.#parts.link.release(this)
     this.#wake()
   }
 
-  /** Checks again for work. */
+  /** Makes the feed check again whether there is work. */
   wake(): void {
     this.#wake()
   }
 
-  /** Sends records until `stop`. Never rejects. */
+  /** Sends records until `stop` is aborted. Never rejects. */
   async run(): Promise<void> {
     const { stop, link } = this.#parts
     while (!stop.aborted) {
@@ -204,7 +204,7 @@ export class Feed implements ConnectionUser {
     this.#next += records.length
     this.#passed(records.filter(({ isLast }) => isLast).map(({ commit }) => commit))
     this.#parts.onSent(records.length, payload.length)
-    // Cutting copies the array, so it is done rarely.
+    // Removing sent records copies the array, so it is done rarely.
     if (this.isIdle || this.#next > 10_000) {
       this.#waiting = this.#waiting.slice(this.#next)
       this.#flushed = Math.max(0, this.#flushed - this.#next)
@@ -212,7 +212,7 @@ export class Feed implements ConnectionUser {
     }
   }
 
-  /** Drops the records that the refusal names, and sends the others again; if it names none, halves the write. */
+  /** Drops the records that the refusal names, and sends the rest again. If it names none, halves the size of the write. */
   async #refused({ records }: Batch, { reason, message, errors = [] }: Refusal): Promise<void> {
     const blamed = new Map(errors.map(error => [error.index, error] as const))
     const [only] = records
@@ -228,7 +228,7 @@ export class Feed implements ConnectionUser {
     await rest(refusalPause, this.#parts.stop)
   }
 
-  /** Drops a single record that exceeds the limit of the central server; a batch of several records is split again. */
+  /** Drops a single record that exceeds the limit of the central server; a batch of several records is formed again, smaller. */
   #tooLarge({ records, payload }: Batch, longest: number): void {
     this.#unanswered = undefined
     const [only] = records
@@ -258,7 +258,7 @@ export class Feed implements ConnectionUser {
     this.#parts.onPassed(commits)
   }
 
-  /** First sends the same write again, so that its write id counts; then smaller ones, since the link may break at each large write. */
+  /** Sends the same write again once, so its write id counts; then smaller writes, since large ones may break the link. */
   #lost(batch: Batch, error: Error): void {
     if (this.#parts.stop.aborted) return
     const { records, payload } = batch
@@ -313,18 +313,18 @@ export interface WaitingRecord {
   readonly isLast: boolean
 }
 
-/** Records of one thing that are sent as one write, in order. */
+/** Records of one thing that are sent in one write, in order. */
 export interface Batch {
   readonly records: readonly WaitingRecord[]
-  /** Write id, which a refusal repeats. */
+  /** Id of the write; a refusal repeats it. */
   readonly id: string
   readonly payload: Buffer
 }
 
-/** Most bytes of a payload beside its records. */
+/** Maximum number of bytes of a payload in addition to its records. */
 const envelope = '{"id":"12345678901234567890","broadcast":false,"values":[]}'.length
 
-/** The next write: as many records with the same `broadcast` flag as the limits allow, at least one. @param waiting not empty */
+/** Forms a write of the first records: those with one `broadcast` flag that fit `limits`, at least one. @param waiting not empty */
 export function formBatch(waiting: readonly WaitingRecord[], limits: typeof largestBatch): Batch {
   const { records, bytes } = limits
   const taken: WaitingRecord[] = []
@@ -345,7 +345,7 @@ export function formBatch(waiting: readonly WaitingRecord[], limits: typeof larg
   return { records: taken, id, payload: Buffer.from(`{"id":"${id}"${flag},"values":[${values}]}`) }
 }
 
-/** The record as its sender wrote it, but always with a datetime. */
+/** JSON of the record as its sender wrote it, except that it always has a datetime. */
 function textOf({ key, value, geo, written, datetime, datetimeText }: AcceptedRecord): string {
   const measured = written ?? { value, geo }
   const at = datetimeText ?? formatDatetime(datetime)
@@ -354,9 +354,9 @@ function textOf({ key, value, geo, written, datetime, datetimeText }: AcceptedRe
 }
 
 /**
- * The write id, a digest of content and position in the log. So only an identical write has the same id, even if records are
- * batched differently, or a restored store repeats write numbers. It has 20 characters: a longer id could pass for a credential,
- * and be redacted in the refusal.
+ * The write id, a digest of the content and its position in the log. So only an identical write has the same id, even if records
+ * are batched differently or a restored store repeats write numbers. The id has 20 characters: a longer one could look like a
+ * credential and be redacted in the refusal.
  */
 function idOf(records: readonly WaitingRecord[], values: string): string {
   const [first] = records

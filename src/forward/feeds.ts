@@ -9,35 +9,35 @@ interface FeedsParts {
   readonly stop: AbortSignal
 }
 
-/** Most waiting bytes in memory; beyond it the log is not read. */
+/** Maximum number of unsent bytes in memory; while there are more, the log is not read. */
 const mostInMemory = 8 * 1024 * 1024
 const pageSize = 2_000
-/** Commits within this time are read together, milliseconds. */
+/** Commits made within this time are read together, milliseconds. */
 const gatherFor = 20
 
 interface FeedsPosition {
   readonly after: number
-  /** By thing id. */
+  /** Separate positions by thing id. */
   readonly apart: ReadonlyMap<string, number>
 }
 
 /**
- * Reads the commit log into a feed for each thing, for all things together. Feeds that are behind, since they were held back, are
- * read in a second pass until they have caught up.
+ * Reads the commit log into the feeds, one for each thing, for all things together. Feeds that are behind because they were held
+ * back are filled in a separate pass until they have caught up.
  */
 export class Feeds {
   readonly #parts: FeedsParts
   readonly #feeds = new Map<string, Feed>()
   readonly #running: Promise<void>[] = []
   #isRunning = false
-  /** Write number up to which all feeds are filled that are not behind. */
+  /** Number of the write up to which (inclusive) every feed is filled, except feeds that are behind. */
   #read: number
   /** Number of the newest commit. */
   #newest: number
   #cut: number
   #wake = () => {}
 
-  /** @param position as stored @param cut write number up to which nothing is forwarded @param newest number of the newest commit */
+  /** @param position as stored @param cut write number; writes up to it are dropped @param newest number of the newest commit */
   constructor(parts: FeedsParts, { after, apart }: FeedsPosition, cut: number, newest: number) {
     this.#parts = parts
     this.#cut = cut
@@ -56,18 +56,18 @@ export class Feeds {
     return this.#feeds.get(thingId)
   }
 
-  /** There are commits up to this write number. */
+  /** Call this when the commits up to and including this write number are in the log. */
   delivered(writeNumber: number): void {
     this.#newest = writeNumber
     this.#wake()
   }
 
-  /** Checks again for work. */
+  /** Makes `run` check again whether there is work. */
   wake(): void {
     this.#wake()
   }
 
-  /** Reads and sends until `stop`. @throws ThingwireError of the store: call it again */
+  /** Reads and sends until `stop` is aborted. @throws ThingwireError of the store: call this again */
   async run(): Promise<void> {
     const { stop } = this.#parts
     if (!this.#isRunning) for (const feed of this.#feeds.values()) this.#running.push(feed.run())
@@ -82,19 +82,19 @@ export class Feeds {
     await Promise.all(this.#running)
   }
 
-  /** A page of the log, with commits of forwarded things only. */
+  /** A page of the log with the commits of forwarded things, after `after` and up to and including `upTo`. */
   async page(after: number, upTo: number, isOf = this.#parts.isForwarded): Promise<readonly Commit[]> {
     const { records } = this.#parts
     return await records.readLog({ after, before: upTo + 1, isOf, order: 'asc', limit: pageSize })
   }
 
-  /** Whether the commit is forwarded, refused for good or dropped. */
+  /** Whether the commit is forwarded, refused permanently, or dropped. */
   isPassed({ thingId, writeNumber }: Commit): boolean {
     const feed = this.#feeds.get(thingId)
     return writeNumber <= Math.max(this.#cut, feed ? this.#positionOf(feed) : this.#read)
   }
 
-  /** Drops everything up to a write number, except pending writes. */
+  /** Drops everything up to and including a write number, except pending writes. */
   cut(upTo: number): void {
     this.#cut = upTo
     this.#read = Math.max(this.#read, upTo)
@@ -119,7 +119,7 @@ export class Feeds {
     return { after, apart }
   }
 
-  /** Write number up to which the feed's commits are forwarded. */
+  /** Number of the write up to which (inclusive) the feed's commits are forwarded. */
   #positionOf({ oldest, isBehind, filledTo }: Feed): number {
     if (oldest) return oldest.writeNumber - 1
     return isBehind ? filledTo : this.#read
@@ -133,13 +133,13 @@ export class Feeds {
       this.#parts.isForwarded(thingId) && this.#feeds.get(thingId)?.isBehind !== true
     const page = await this.page(this.#read, upTo, isOf)
     for (const commit of page) {
-      // Meanwhile the commit may be dropped, or its thing held back.
+      // During the read the commit may have been dropped, or its thing held back.
       if (commit.records.length === 0 || commit.writeNumber <= this.#cut || !isOf(commit.thingId)) continue
       const feed = this.#feeds.get(commit.thingId) ?? this.#add(commit.thingId, this.#read, false)
       feed.add(commit)
     }
     this.#read = Math.max(this.#read, page.at(-1)?.writeNumber ?? upTo)
-    // Under steady writes there is always more to read, so `run` never flushes.
+    // Under steady writes there is always more to read, so `run` would never flush.
     if (this.#read >= upTo) this.#flush()
     return true
   }
@@ -155,7 +155,7 @@ export class Feeds {
     const from = Math.min(...[...feeds.values()].map(each => each.from))
     const upTo = this.#read
     const page = from < upTo ? await this.page(from, upTo, thingId => feeds.has(thingId)) : []
-    // A feed that was held back meanwhile begins again further back.
+    // A feed that was held back during the read starts again from an earlier write.
     for (const [thingId, { feed, from }] of feeds)
       if (feed.filledTo !== from || feed.held) feeds.delete(thingId)
     for (const commit of page) {

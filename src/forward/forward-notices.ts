@@ -7,21 +7,21 @@ export interface ForwardLog {
   error(fields: object, message: string): void
 }
 
-/** Shortest time between two repetitive notices of one kind, milliseconds. */
+/** Minimum time between two notices of the same kind, milliseconds; only for kinds that repeat. */
 const logEvery = 60_000
-/** Least number of records that count as a backlog. */
+/** Minimum number of records that counts as a backlog. */
 const backlog = 1_000
 
 export class ForwardNotices {
   readonly #log: ForwardLog
-  /** Time of the last notice by kind, by the monotonic clock. */
+  /** Time of the last notice of each kind, monotonic clock, milliseconds. */
   readonly #loggedAt = new Map<string, number>()
 
   constructor(log: ForwardLog) {
     this.#log = log
   }
 
-  /** @param at milliseconds */
+  /** @param at milliseconds since 1970 */
   left(at: number): void {
     this.#log.error(
       { since: formatDatetime(at) },
@@ -29,7 +29,7 @@ export class ForwardNotices {
     )
   }
 
-  /** @param problem undefined: the central server is reached again */
+  /** @param problem undefined if the central server is reached again */
   link(target: string, problem: string | undefined): void {
     if (problem === undefined) this.#log.info({ target }, 'the central server is reached again')
     else this.#log.warn({ target }, `the central server is not reached: ${problem}; trying again`)
@@ -43,14 +43,14 @@ export class ForwardNotices {
     this.#log.info({ thingId }, 'the central server takes the thing')
   }
 
-  /** @param count since forwarding began */
+  /** @param count number of refused records since forwarding began */
   refused({ thingId, key, datetime, reason, message }: RefusedRecord, count: number): void {
     if (!this.#isDue('refused')) return
     const fields = { thingId, key, datetime: formatDatetime(datetime), reason, refused: count }
     this.#log.warn(fields, `the central server has refused a record for good: ${message}`)
   }
 
-  /** @param count since forwarding began */
+  /** @param count number of dropped records since forwarding began */
   dropped(count: number, limit: number): void {
     if (!this.#isDue('dropped')) return
     this.#log.error(
@@ -59,7 +59,7 @@ export class ForwardNotices {
     )
   }
 
-  /** @param oldest receipt time, milliseconds */
+  /** @param oldest receipt time of the oldest record, milliseconds since 1970 */
   backlog(
     { records, bytes }: { readonly records: number; readonly bytes: number },
     forwarded: number,
@@ -70,7 +70,7 @@ export class ForwardNotices {
     this.#log.info({ waiting: records, bytes, forwarded, ...since }, 'records wait for the central server')
   }
 
-  /** @param fault why the new map is not used */
+  /** @param fault why the new map is not used; undefined if it is used */
   map(fault: Error | undefined): void {
     if (fault) this.#log.error({}, `${fault.message}; forwarding goes on with the thing map from before`)
     else this.#log.info({}, 'the thing map has changed')

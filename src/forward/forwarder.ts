@@ -19,9 +19,9 @@ import { Waiting } from './waiting.ts'
 export interface ForwardOptions {
   readonly target: Target
   readonly map: ThingMap
-  /** Default: unlimited. */
+  /** Default: no limit. */
   readonly bytesPerSecond?: number | undefined
-  /** Most bytes of waiting records; beyond it the oldest are dropped. */
+  /** Maximum size of unforwarded records, bytes; above it, the oldest records are dropped. */
   readonly logLimit: number
   readonly log: ForwardLog
 }
@@ -33,7 +33,7 @@ interface ForwarderParts {
   readonly live: Live
 }
 
-/** Interval at which the position is stored, milliseconds: records of this time may be sent again after a crash. */
+/** Interval at which the position is stored, milliseconds. After a crash, records sent since then may be sent again. */
 const keepEvery = 2_000
 
 /**
@@ -45,8 +45,8 @@ const keepEvery = 2_000
  *        ▲──────────────────── documents `forward/…` ◄───────────────────────────┘
  * ```
  *
- * All things are read together, from one position. A thing that the central server refuses gets a position of its own (it is *apart*),
- * so that it does not delay the others.
+ * All things are read together, from one position. If the central server refuses a thing, that thing gets a separate position (it
+ * is *apart*), so it does not delay other things.
  */
 export class Forwarder implements LogReader, ForwardReporter {
   readonly #options: ForwardOptions
@@ -68,7 +68,7 @@ export class Forwarder implements LogReader, ForwardReporter {
   private constructor(parts: ForwarderParts, options: ForwardOptions, progress: Progress) {
     const { target, map, bytesPerSecond, log } = options
     const { records, live, nodes } = parts
-    // Each feed that waits for the link adds a listener.
+    // Each feed that waits for the link adds a listener to the signal.
     setMaxListeners(0, this.#stop.signal)
     this.#options = options
     this.#progress = progress
@@ -101,7 +101,7 @@ export class Forwarder implements LogReader, ForwardReporter {
     this.#stopLeading = nodes.lead('forward', (_stop, lock) => this.#run(lock))
   }
 
-  /** Goes on from the stored position. Call it before anything is written. @throws ThingwireError of the store */
+  /** Continues from the stored position. Call this before anything is written. @throws ThingwireError of the store */
   static async open(parts: ForwarderParts, options: ForwardOptions): Promise<Forwarder> {
     const progress = await Progress.open(parts.documents, parts.live.keptWriteNumber)
     return new Forwarder(parts, options, progress)
@@ -119,22 +119,22 @@ export class Forwarder implements LogReader, ForwardReporter {
     return this.#options.map.named
   }
 
-  /** Records that are not acknowledged yet. */
+  /** Records that are neither acknowledged nor refused yet, and their bytes. */
   get waiting(): Pick<Waiting, 'records' | 'bytes'> {
     return this.#waiting
   }
 
-  /** Acknowledged records since the start of the process. */
+  /** Number and bytes of records acknowledged since the start of the process. */
   get sent(): { readonly records: number; readonly bytes: number } {
     return this.#sent
   }
 
-  /** Refused records since forwarding began. */
+  /** Number of records refused since forwarding began. */
   get refusedCount(): number {
     return this.#progress.refusedCount
   }
 
-  /** Dropped records since forwarding began. */
+  /** Number of records dropped since forwarding began. */
   get dropped(): number {
     return this.#dropped
   }
@@ -147,7 +147,7 @@ export class Forwarder implements LogReader, ForwardReporter {
     return this.#held().length
   }
 
-  /** Receipt time of the oldest waiting record, milliseconds, as far as it is known; undefined: none waits. */
+  /** Receipt time of the oldest unforwarded record, milliseconds since 1970, as far as known; undefined if there is none. */
   get oldest(): number | undefined {
     const times = this.#feeds.all.flatMap(({ oldest, oldestElsewhere }) => [
       ...(oldest ? [oldest.receivedAt] : []),
@@ -199,7 +199,7 @@ export class Forwarder implements LogReader, ForwardReporter {
     if (!signal.aborted) this.#stop.abort()
   }
 
-  /** Repeats work that the store fails, until it is done or `stop`. */
+  /** Repeats the work after each failure, until it is done or `#stop` is aborted. */
   async #again(work: () => Promise<void>): Promise<void> {
     const { signal } = this.#stop
     while (!signal.aborted) {
@@ -223,7 +223,7 @@ export class Forwarder implements LogReader, ForwardReporter {
     this.#feeds.delivered(writeNumber)
   }
 
-  /** A held feed reads no records, but `oldest` needs the receipt time of the oldest one. */
+  /** A feed that is behind has not read its records, but `oldest` needs the receipt time of the oldest one. */
   #noteBehind({ thingId, writeNumber, receivedAt }: Commit): void {
     const feed = this.#feeds.get(thingId)
     if (feed?.isBehind && writeNumber > feed.filledTo) feed.oldestElsewhere ??= receivedAt
@@ -293,7 +293,7 @@ export class Forwarder implements LogReader, ForwardReporter {
     }
   }
 
-  /** Never rejects: after a crash, records behind the stored position are sent again. */
+  /** Never rejects. After a crash, records after the stored position are sent again. */
   async #keep(lock: Lock): Promise<void> {
     const { after, apart } = this.#feeds.position()
     try {
@@ -318,8 +318,8 @@ export class Forwarder implements LogReader, ForwardReporter {
 }
 
 /**
- * Activates things that have only an activation code, one after another. Until a thing has used its token, the central server
- * answers the code with that same thing (contract §6.2, activation): no use of the code is lost if this process dies in between.
+ * Activates things that have only an activation code, one after another. Until a thing has used its token, the central server gives
+ * that same thing whenever the code is used (contract §6.2, activation): no use is lost if this process dies in between.
  */
 class Activations {
   readonly #map: ThingMap
@@ -345,7 +345,7 @@ class Activations {
     return await this.#link.attempt(stop, async target => {
       const token = await activate(target, passage.code)
       await this.#map.keep(thingId, token)
-      // Uses the token before the next activation with the same code.
+      // The token must be used before the next activation with the same code.
       const connection = await Connection.open(target, token, `forward.${thingId}`)
       connection.close()
       return token

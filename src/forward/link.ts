@@ -2,20 +2,20 @@ import { rest } from '../core/async/retry-until.ts'
 import { Connection, LinkDown } from './connection.ts'
 import type { Target } from './target.ts'
 
-/** Most connections to the central server: fewer than it takes from one address (contract §9). */
+/** Maximum number of connections to the central server: fewer than it accepts from one address (contract §9). */
 const mostConnections = 200
-/** Most connections that are being opened at a time. */
+/** Maximum number of connections that are being opened at the same time. */
 const mostAttempts = 8
-/** Milliseconds. */
+/** Delays before an attempt to reconnect, milliseconds. */
 const firstDelay = 1_000
 const longestDelay = 60_000
 
 export interface ConnectionUser {
-  /** Whether the user has nothing to send now, so that another one may get its connection. */
+  /** Whether the user has nothing to send now, so its connection may be given to another user. */
   readonly isIdle: boolean
 }
 
-/** The connections to the central server: limits their number, and times reconnects. */
+/** Limits the number of connections to the central server, and times reconnects. */
 export class Link {
   readonly #target: Target
   readonly #onChange: (problem?: string) => void
@@ -25,12 +25,12 @@ export class Link {
   #placesWanted = 0
   #waiting: (() => void)[] = []
   #failures = 0
-  /** Time of the next attempt, by the monotonic clock. */
+  /** Time of the next attempt, monotonic clock, milliseconds. */
   #retryAt = 0
-  /** Why the central server was not reached; undefined: it was, or nobody has tried. */
+  /** Why the central server was not reached; undefined if it was reached, or no attempt was made. */
   problem: string | undefined
 
-  /** @param onChange called with a problem when the central server is lost, and without one when it is reached again */
+  /** @param onChange called with a problem when the central server is lost, and without a problem when it is reached again */
   constructor(target: Target, onChange: (problem?: string) => void) {
     this.#target = target
     this.#onChange = onChange
@@ -40,7 +40,7 @@ export class Link {
     return [...this.#connections.values()].filter(({ isOpen }) => isOpen).length
   }
 
-  /** Opens a connection when there is room for one. @throws LinkDown, ThingHeld; LinkDown if `stop` is aborted */
+  /** Opens a connection when there is room for one. @throws LinkDown, also if `stop` is aborted; ThingHeld */
   async connect(
     user: ConnectionUser,
     token: string,
@@ -60,7 +60,7 @@ export class Link {
     })
   }
 
-  /** Runs a task that opens a connection, when the next attempt is due. @throws as `connect`; errors of the task */
+  /** Runs a task that opens a connection, when the next attempt is due. @throws errors of `connect` and of the task */
   async attempt<Result>(stop: AbortSignal, task: (target: Target) => Promise<Result>): Promise<Result> {
     await this.#turn(stop)
     try {
@@ -79,7 +79,7 @@ export class Link {
     }
   }
 
-  /** Whether a user waits for a connection because there are `mostConnections`. */
+  /** Whether a user waits for a connection because there are already `mostConnections`. */
   get isCrowded(): boolean {
     return this.#placesWanted > 0
   }
@@ -94,7 +94,7 @@ export class Link {
     this.#wake()
   }
 
-  /** Closes all. A wait whose `stop` is aborted rejects. */
+  /** Closes all connections. Calls that are waiting reject if their `stop` is aborted. */
   close(): void {
     for (const user of this.#connections.keys()) this.release(user)
     this.#wake()
@@ -105,7 +105,7 @@ export class Link {
       if (stop.aborted) throw new LinkDown('it is not tried any more')
       const wait = this.#retryAt - performance.now()
       if (wait > 0) await rest(wait, stop)
-      // After a failure, only one attempt at a time.
+      // After a failure, only one attempt is made at a time.
       else if (this.#attempts < (this.#failures > 0 ? 1 : mostAttempts)) break
       else await this.#change()
     }
@@ -125,7 +125,7 @@ export class Link {
     }
   }
 
-  /** Resolves at the next change, or after a second. */
+  /** Resolves at the next change, or after one second. */
   async #change(): Promise<void> {
     await new Promise<void>(resolve => {
       const late = setTimeout(resolve, 1_000)
@@ -140,12 +140,12 @@ export class Link {
     for (const wake of this.#waiting.splice(0)) wake()
   }
 
-  /** A connection has failed or was lost: all users wait for a while. */
+  /** Call this when a connection has failed or was lost: all users wait for a while. */
   lost(problem: string): void {
     // One outage fails many connections; only the first failure counts.
     if (performance.now() < this.#retryAt) return
     const delay = Math.min(longestDelay, firstDelay * 2 ** this.#failures++)
-    // Random, so that the clients of one central server do not all return at once.
+    // The delay is random, so the clients of a central server do not all return at the same time.
     this.#retryAt = performance.now() + delay * (0.5 + Math.random() / 2)
     const isNew = this.problem === undefined
     this.problem = problem
@@ -153,18 +153,18 @@ export class Link {
   }
 }
 
-/** Limits the bytes per second, in the order of the calls. */
+/** Limits the bytes per second. Calls are served in order. */
 export class ByteBudget {
   readonly #bytesPerSecond: number
-  /** When the link is free again, by the monotonic clock. */
+  /** When the link is free again, monotonic clock, milliseconds. */
   #freeAt = 0
 
-  /** @param bytesPerSecond Infinity: unlimited */
+  /** @param bytesPerSecond Infinity for no limit */
   constructor(bytesPerSecond = Number.POSITIVE_INFINITY) {
     this.#bytesPerSecond = bytesPerSecond
   }
 
-  /** Most bytes of one write: those of a second, so that one thing does not occupy the link for long. */
+  /** Maximum number of bytes of one write: as many as may be sent in a second, so one thing does not occupy the link for long. */
   get piece(): number {
     return this.#bytesPerSecond
   }

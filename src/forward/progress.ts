@@ -5,47 +5,47 @@ import type { Commit, Document, DocumentStore } from '../core/ports.ts'
 import type { Live, LogReader } from '../live/index.ts'
 
 /**
- * `forward/cursor`: every commit up to `after` is forwarded, except commits of things with a position of their own. Commits up to
- * `cut` were dropped, since too much waited.
+ * `forward/cursor`: every commit up to and including `after` is forwarded, except commits of things with a separate position.
+ * Commits up to and including `cut` were dropped, since more than the limit were unforwarded.
  */
 type CursorDocument = {
   readonly after: number
   readonly cut: number
-  /** Records since forwarding began. */
+  /** Numbers of refused and dropped records since forwarding began. */
   readonly refused: number
   readonly dropped: number
-  /** Time since which the server runs without forwarding, milliseconds. */
+  /** Time since which the server has run without forwarding, milliseconds since 1970. */
   readonly leftAt?: number
 }
 
-/** `forward/apart/<thing id>`: every commit of this thing up to `after` is forwarded; the thing was held back. */
+/** `forward/apart/<thing id>`: every commit of this thing up to and including `after` is forwarded. Stored for things held back. */
 type ApartDocument = { readonly after: number }
 
 export const forwardPrefix = 'forward/'
 const cursorName = `${forwardPrefix}cursor`
 const apartPrefix = `${forwardPrefix}apart/`
 const refusedPrefix = `${forwardPrefix}refused/`
-/** Most refused records that are stored. */
+/** Maximum number of refused records that are stored. */
 const keptRefused = 1_000
 
-/** As in `CursorDocument`. */
+/** The position of forwarding; for the fields see `CursorDocument`. */
 export interface Position {
   readonly after: number
   readonly cut: number
   readonly dropped: number
-  /** By thing id. */
+  /** Separate positions by thing id. */
   readonly apart: ReadonlyMap<string, number>
 }
 
-/** The position of forwarding, in documents of the store. */
+/** Keeps the position of forwarding in documents of the store. */
 export class Progress {
   readonly #documents: DocumentStore
   #kept: Position
-  /** Stored refused records, with those that were removed since. */
+  /** Number of refused records that were ever stored, including removed ones. */
   #refusedCount: number
-  /** Not stored yet. */
+  /** Refused records that are not stored yet. */
   #refused: RefusedRecord[] = []
-  /** Since when the server ran without forwarding before this start, milliseconds; undefined: it did not. */
+  /** When the server began to run without forwarding, if it did before this start; milliseconds since 1970. */
   readonly leftAt: number | undefined
 
   private constructor(
@@ -61,9 +61,9 @@ export class Progress {
   }
 
   /**
-   * Reads the position, or begins.
+   * Reads the position, or begins forwarding.
    *
-   * @param from number of the newest write: forwarding begins after it, if it has not begun before
+   * @param from number of the newest write: if forwarding begins, it begins after this write
    * @throws ThingwireError of the store
    */
   static async open(documents: DocumentStore, from: number): Promise<Progress> {
@@ -77,7 +77,7 @@ export class Progress {
     return await Progress.#read(documents, cursor)
   }
 
-  /** Notes that the server runs without forwarding. @returns undefined: it has never forwarded. @throws ThingwireError of the store */
+  /** Notes that the server runs without forwarding. @returns undefined if it never forwarded @throws ThingwireError of the store */
   static async leave(documents: DocumentStore): Promise<Progress | undefined> {
     const cursor = await documents.transact([cursorName], ([document]) => {
       if (!document) return { put: {}, result: undefined, purpose: 'essential' }
@@ -96,7 +96,7 @@ export class Progress {
     return new Progress(documents, { after, cut, dropped, apart }, refused, leftAt)
   }
 
-  /** Whether a commit of a forwarded thing must stay in the log, by the stored position. */
+  /** Whether a commit of a forwarded thing must stay in the log, according to the stored position. */
   isNeeded({ thingId, writeNumber, records }: Commit): boolean {
     const { after, cut, apart } = this.#kept
     return records.length > 0 && writeNumber > Math.max(cut, apart.get(thingId) ?? after)
@@ -106,12 +106,12 @@ export class Progress {
     return this.#kept
   }
 
-  /** Since forwarding began. */
+  /** Number of refused records since forwarding began. */
   get refusedCount(): number {
     return this.#refusedCount + this.#refused.length
   }
 
-  /** Stored with the next position, which is after the record. */
+  /** The record is stored together with the next position. */
   addRefused(refused: RefusedRecord): void {
     this.#refused.push(refused)
   }
@@ -134,7 +134,7 @@ export class Progress {
       if (ordinal >= keptRefused) put[refusedName(ordinal - keptRefused)] = null
     }
     try {
-      // Essential even on a full disk: it allows the log to be trimmed.
+      // Put even if the disk is full, since it allows the log to be trimmed.
       await this.#documents.put(put, 'essential', lock)
     } catch (error) {
       this.#refused.unshift(...refused)
@@ -169,8 +169,8 @@ function isSame(one: Position, other: Position): boolean {
 }
 
 /**
- * Keeps commits that wait to be forwarded in the log while the server runs without forwarding, perhaps by mistake. Later commits
- * are not kept, since forwarding may never resume.
+ * While the server runs without forwarding, perhaps by mistake, keeps in the log the commits that were still to be forwarded. Later
+ * commits are not kept, since forwarding may never resume.
  */
 export class LeftLog implements LogReader {
   readonly #progress: Progress
@@ -181,7 +181,7 @@ export class LeftLog implements LogReader {
     this.#upTo = upTo
   }
 
-  /** @returns whether something was ever forwarded. @throws ThingwireError of the store */
+  /** @returns whether forwarding has ever begun @throws ThingwireError of the store */
   static async open(documents: DocumentStore, live: Live): Promise<boolean> {
     const progress = await Progress.leave(documents)
     if (!progress) return false

@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs'
 import type { Redactor } from '../core/refusals/redactor.ts'
 
 export interface Target {
-  /** Such as `mqtts://central:8883` or `wss://central/mqtt`. */
+  /** URL of the central server, for example `mqtts://central:8883` or `wss://central/mqtt`. */
   readonly url: string
-  /** Certificates to trust in place of those of the system, PEM. */
+  /** Certificates to trust instead of those of the system, PEM. */
   readonly ca?: Buffer
-  /** For texts of the central server, which may repeat a credential. */
+  /** Redacts texts of the central server, which may repeat a credential. */
   readonly redactor: Redactor
-  /** Whether this server gave the token itself; undefined: its store is not open. */
+  /** Whether this server issued the token itself; undefined if its store is not open. */
   readonly isOwnToken?: (token: string) => Promise<boolean>
 }
 
@@ -18,7 +18,7 @@ export const targetRule =
 
 const protocols = ['mqtt:', 'mqtts:', 'ws:', 'wss:']
 
-/** @returns undefined: the text breaks `targetRule` */
+/** @returns undefined if the text breaks `targetRule` */
 export function parseTargetUrl(text: string): string | undefined {
   if (!URL.canParse(text)) return undefined
   const url = new URL(text)
@@ -27,7 +27,7 @@ export function parseTargetUrl(text: string): string | undefined {
   if (username !== '' || password !== '' || search !== '' || hash !== '') return undefined
   const isWebSocket = protocol.startsWith('ws')
   if (!isWebSocket && pathname !== '' && pathname !== '/') return undefined
-  // The path of a server that is not behind a proxy with a prefix (contract §7.9).
+  // `/mqtt` is the path of a server that is not behind a proxy with a prefix (contract §7.9).
   if (isWebSocket && pathname === '/') url.pathname = '/mqtt'
   return url.href.replace(/\/$/, '')
 }

@@ -3,14 +3,14 @@ import { isOpenToOthers, writePrivate } from '../core/files/private-file.ts'
 import { parseJsonFile } from '../core/json/json-file.ts'
 import { activationCodeForm, isThingId, isToken } from '../core/token.ts'
 
-/** What the map says of a thing: its token at the central server, or an activation code that gives it one. */
+/** The map's entry for a thing: the thing's token at the central server, or an activation code for getting a token. */
 export type Passage = { readonly token: string } | { readonly code: string }
 
 type Entries = ReadonlyMap<string, Passage | undefined>
 
-/** In the place of a thing id: every other thing. */
+/** Stands for every thing that the map does not name. */
 const others = '*'
-/** How often the file is looked at, milliseconds. */
+/** Interval at which the file is checked for changes, milliseconds. */
 const watchEvery = 2_000
 
 /** The things that are forwarded, each with its token at the central server (docs/use/forward.md). */
@@ -18,37 +18,37 @@ export class ThingMap {
   readonly #file: string
   readonly #tokensFile: string
   #entries: Entries
-  /** Of the file that `#entries` are from. */
+  /** Version of the file from which `#entries` were read. */
   #version: string
-  /** Tokens that activation codes gave, by thing id. */
+  /** Tokens obtained with activation codes, by thing id. */
   readonly #tokens: Map<string, string>
   #keeping: Promise<void> = Promise.resolve()
 
   /**
-   * @param file the operator's
-   * @param tokensFile where tokens are kept that activation codes give
+   * @param file the operator's file
+   * @param tokensFile file that keeps the tokens obtained with activation codes
    * @throws Error with one line for the operator, without a token
    */
   constructor(file: string, tokensFile: string) {
     this.#file = file
     this.#tokensFile = tokensFile
-    // Before it is read: a change meanwhile is seen as one.
+    // The version is taken before the file is read, so a change in between is noticed later.
     this.#version = versionOf(file)
     this.#entries = readEntries(file)
     this.#tokens = readTokens(tokensFile)
   }
 
-  /** The things that it names. */
+  /** The ids of the things that the map names. */
   get named(): readonly string[] {
     return [...this.#entries].flatMap(([name, passage]) => (passage && name !== others ? [name] : []))
   }
 
-  /** Whether the thing is forwarded. Quick: asked for every write. */
+  /** Whether the thing is forwarded. Called for every write, so this must be quick. */
   has(thingId: string): boolean {
     return this.#entryOf(thingId) !== undefined
   }
 
-  /** undefined: the thing is not forwarded. */
+  /** The token or activation code of the thing; undefined if the thing is not forwarded. */
   passageOf(thingId: string): Passage | undefined {
     const entry = this.#entryOf(thingId)
     if (!entry || 'token' in entry) return entry
@@ -56,7 +56,7 @@ export class ThingMap {
     return token === undefined ? entry : { token }
   }
 
-  /** Keeps a token durably, before it is used first. */
+  /** Stores a token durably, before its first use. */
   async keep(thingId: string, token: string): Promise<void> {
     this.#tokens.set(thingId, token)
     const keeping = this.#keeping.catch(() => {}).then(() => writePrivate(this.#tokensFile, this.#text()))
@@ -68,7 +68,7 @@ export class ThingMap {
     return `${JSON.stringify(Object.fromEntries(this.#tokens), null, 2)}\n`
   }
 
-  /** Reads the file again whenever it changes. @param onChange with what is wrong with it, if it cannot be used. @returns how to stop */
+  /** Reads the file again when it changes. @param onChange called then, with a fault if it is unusable @returns a stop function */
   watch(onChange: (fault?: Error) => void): () => void {
     const look = () => {
       const version = versionOf(this.#file)
@@ -91,10 +91,10 @@ export class ThingMap {
   }
 }
 
-/** Another one after each change of the file, its mode or its owner; why not if it cannot be looked at. */
+/** A text that changes when the file, its mode or its owner does; an error code if the file cannot be examined. */
 function versionOf(file: string): string {
   try {
-    // The time of change is that of content, mode and owner: a file that others could read may be used now.
+    // ctime changes with content, mode and owner: a file rejected because others could read it may be usable after `chmod`.
     const { dev, ino, size, mtimeMs, ctimeMs } = statSync(file)
     return [dev, ino, size, mtimeMs, ctimeMs].join(' ')
   } catch (error) {
@@ -113,7 +113,7 @@ function readEntries(file: string): Entries {
   return new Map(passages)
 }
 
-/** The records of two things would be mixed at the central server. */
+/** If two things had the same token, their records would be mixed at the central server. */
 function assertNoTokenTwice(
   file: string,
   passages: readonly (readonly [string, Passage | undefined])[],
@@ -147,7 +147,7 @@ function passageFrom(file: string, name: string, text: unknown): Passage | undef
   )
 }
 
-/** Whatever stands in the wrong place may be a token. */
+/** Hides a long text, since a name that is not a thing id may be a token. */
 function shown(name: string): string {
   return name.length < 24 ? JSON.stringify(name) : `a name of ${name.length} characters`
 }

@@ -2,23 +2,23 @@ import { partitionPoint } from '../core/algorithms/partition-point.ts'
 import { recordCount, sizeOf } from '../core/commit-outline.ts'
 import type { Commit } from '../core/ports.ts'
 
-/** Most commits, and most bytes, that are counted and dropped together. */
+/** Commits are counted and dropped in portions that are full at this many commits or bytes. */
 const together = { commits: 1_000, bytes: 128 * 1024 }
 
 /** Consecutive commits of the log. */
 interface Portion {
-  /** Number of the newest commit. */
+  /** Number of the newest commit of the portion. */
   upTo: number
-  /** All commits that were ever in the portion. */
+  /** Size of all commits that were ever in the portion. */
   readonly all: { commits: number; bytes: number }
-  /** Records and bytes that still wait. */
+  /** Number of records that still wait to be forwarded; `bytes` is their size. */
   records: number
   bytes: number
 }
 
-/** Counts the waiting records in portions, so that the oldest can be dropped. */
+/** Counts the waiting records in portions, so the oldest can be dropped. */
 export class Backlog {
-  /** Oldest first. */
+  /** The oldest portion is first. */
   #portions: Portion[] = []
   #records = 0
   #bytes = 0
@@ -31,7 +31,7 @@ export class Backlog {
     return this.#bytes
   }
 
-  /** Call it in the order of the write numbers. */
+  /** Call this in the order of the write numbers. */
   add(commit: Commit): void {
     let newest = this.#portions.at(-1)
     if (!newest || newest.all.commits >= together.commits || newest.all.bytes >= together.bytes) {
@@ -49,7 +49,7 @@ export class Backlog {
     this.#bytes += bytes
   }
 
-  /** A commit that was counted is forwarded. */
+  /** Call this when a commit that was counted is forwarded. */
   pass(commit: Commit): void {
     const place = partitionPoint(this.#portions, ({ upTo }) => upTo < commit.writeNumber)
     const portion = this.#portions[place]
@@ -57,7 +57,7 @@ export class Backlog {
     this.#take(portion, { records: recordCount(commit), bytes: sizeOf(commit) })
   }
 
-  /** Nothing up to the write number waits any more, even if counted: things may have been removed. */
+  /** Stops counting commits up to and including the write number, even if not passed: their thing may have been removed. */
   clear(upTo: number): void {
     let count = 0
     for (const portion of this.#portions) {
@@ -68,7 +68,7 @@ export class Backlog {
     if (count > 0) this.#portions = this.#portions.slice(count)
   }
 
-  /** Drops the oldest records until at most `bytes` wait. @returns the last dropped write number, and the dropped records */
+  /** Drops the oldest records until at most `bytes` wait. @returns the last dropped write number and number of dropped records */
   cut(bytes: number): { readonly upTo: number; readonly records: number } | undefined {
     const before = this.#records
     let upTo: number | undefined
@@ -91,16 +91,16 @@ export class Backlog {
   }
 }
 
-/** Counts the waiting records: those from before the start, which are counted in the background, and new ones. */
+/** Counts the waiting records: those from before the start, which are read in the background, and new records. */
 export class Waiting {
   readonly #inherited = new Backlog()
   readonly #fresh = new Backlog()
   readonly #start: number
   #countedTo: number
-  /** Everything up to this write number was dropped. */
+  /** Everything up to and including this write number was dropped. */
   #cut = 0
 
-  /** @param from write number after which the count begins @param start number of the newest commit at the start */
+  /** @param from number of the write after which counting begins @param start number of the newest commit at the start */
   constructor(from: number, start: number) {
     this.#start = start
     this.#countedTo = from
@@ -132,7 +132,7 @@ export class Waiting {
   /**
    * Counts the records from before the start.
    *
-   * @param read reads commits after a write number, up to another one; none: there are no more
+   * @param read reads commits after a write number, up to and including another; an empty result means there are no more
    * @param onCounted called with each waiting commit
    */
   async count(
@@ -153,9 +153,9 @@ export class Waiting {
     }
   }
 
-  /** As `Backlog.cut`. */
+  /** Like `Backlog.cut`, over both backlogs. */
   cut(bytes: number): { readonly upTo: number; readonly records: number } | undefined {
-    // Records from before the start are the oldest, so nothing is dropped before they are counted.
+    // Records from before the start are the oldest, so nothing is dropped until they are counted.
     if (this.bytes <= bytes || !this.isCounted) return undefined
     const inherited = this.#inherited.cut(Math.max(0, bytes - this.#fresh.bytes))
     const fresh = this.#fresh.cut(bytes)
@@ -165,7 +165,7 @@ export class Waiting {
     return { upTo, records: (inherited?.records ?? 0) + (fresh?.records ?? 0) }
   }
 
-  /** Nothing up to the write number waits any more. */
+  /** Stops counting commits up to and including the write number. */
   clear(upTo: number): void {
     this.#fresh.clear(upTo)
     if (this.isCounted) this.#inherited.clear(upTo)
