@@ -5,29 +5,29 @@ import type { Relay } from './relay/relay.ts'
 
 export interface AttachOptions {
   /**
-   * Whether only Thingwire's clients use the broker. Default false: the host's hooks decide on all other clients. True: an unknown
-   * credential is refused, and a connection without a credential is closed when it publishes on a foreign topic, or after 60 s
-   * without a valid token. In both cases a publish of an authenticated client on a foreign topic is acknowledged, dropped and
-   * reported (contract §7.7).
+   * Whether the broker serves only Thingwire's clients. Default false: the host's hooks decide about all other clients. If true, an
+   * unknown credential is refused, and a connection without a credential is closed when it publishes on a foreign topic, or after
+   * 60 s without a valid token. With either value, a publish of an authenticated client on a foreign topic is acknowledged, dropped
+   * and reported (contract §7.7).
    */
   readonly ownsBroker?: boolean
-  /** Largest packet, bytes of its announced length; on the host's topics too. Default 1 MiB. */
+  /** Maximum length that a packet may announce, bytes; also on the host's topics. Default 1 MiB. */
   readonly maxPacketSize?: number
-  /** How long the clients of a process that has ended may take to return before their wills apply, milliseconds. Default 30,000. */
+  /** How long the clients of an ended server process may take to return before their wills apply, milliseconds. Default 30,000. */
   readonly willGrace?: number
   /** How long a client's socket may accept no bytes before the connection is closed, milliseconds. Default 5,000. */
   readonly drainTimeout?: number
-  /** The client's address, by which failed credentials are limited. Default: the remote address of its socket. */
+  /** The client's address; failed credentials are limited per address. Default: the remote address of the client's socket. */
   readonly addressOf?: (client: Client) => string
   /** Whether to refuse new connections (CONNACK 3). */
   readonly isDraining?: () => boolean
   /** Called with unexpected errors: faults of this program, not of a client or the store. */
   readonly onDefect?: (error: unknown) => void
-  /** Called once per outage of the store that delays the end of a connection, such as its will. */
+  /** Called once per outage of the store that delays work at the end of a connection, such as writing its will. */
   readonly onOutage?: (error: unknown) => void
   /**
-   * Called when the admin or a client of several things publishes or subscribes where it may not (`not_a_write_topic`,
-   * `subscription_refused`): no thing's list has such a refusal. The message names the topic without secrets.
+   * Called when the admin or a client of several things publishes or subscribes where it is not allowed to (`not_a_write_topic`,
+   * `subscription_refused`): such a refusal is in no thing's list. The message names the topic without secrets.
    */
   readonly onElsewhere?: (client: Client, error: ThingwireError) => void
 }
@@ -45,9 +45,9 @@ export const attachRules = {
 } as const satisfies Record<keyof AttachOptions, unknown>
 
 export interface DoorOptions extends Required<AttachOptions> {
-  /** Serves other topics; undefined: nobody does, or the host does. */
+  /** Serves topics that are not Thingwire's; undefined if the host serves them, or nobody does. */
   readonly relay: Relay | undefined
-  /** Called before a client is closed that sent nothing for one and a half keep-alives. */
+  /** Called with a client that sent nothing for one and a half keep-alives, before its connection is closed. */
   readonly onSilent: (client: Client) => void
   /** Called with a CONNACK that the broker did not send itself. */
   readonly onRefused: (client: Client, returnCode: number) => void

@@ -10,25 +10,25 @@ import { isThingwireTopic } from './topics.ts'
 
 const attached = new WeakSet<Aedes>()
 
-/** Whether `attachThings` was called for the broker, and its `detach` was not. */
+/** Whether `attachThings` was called for the broker, and `detach` has not finished. */
 export function isAttached(broker: Aedes): boolean {
   return attached.has(broker)
 }
 
 /**
- * Opens the MQTT door (contract §7) on a broker that the caller owns. Thingwire handles topics under `things/` and `v2/`; the
- * broker's own hooks are called for all others.
+ * Opens the MQTT door (contract §7) on a broker that the caller owns. Thingwire handles topics under `things/` and `v2/`; for all
+ * other topics, the broker's own hooks are called.
  *
- * Call it when the broker listens, and before a server gets `broker.handle`. A client that connected earlier is closed when it
- * publishes on one of these topics. After `detach` the broker treats them like any other topic: it would acknowledge and relay what
- * things publish, tokens included. So stop listening first, or refuse them in `authorizePublish`.
+ * Call this when the broker listens, and before a server gets `broker.handle`: a client that connected earlier is closed when it
+ * publishes on a Thingwire topic. After `detach` the broker treats Thingwire topics like any other topic: it acknowledges and
+ * relays what things publish, including tokens. So stop listening first, or refuse these topics in `authorizePublish`.
  *
  * @param things result of `createThings`; `detach` does not close it
  * @param relay serves other topics to Thingwire's clients; only the ready server has one
  * @returns `detach`: finishes pending writes, closes the connections that Thingwire has authenticated, and restores the broker's
  * hooks. The wills of those connections stay in the store for the next `attachThings`.
  * @throws Error if the broker does not listen, or is already attached
- * @throws TypeError if the broker is no Aedes, `things` is no service, or an option is wrong or unknown
+ * @throws TypeError if the broker is not an Aedes broker, `things` is not a service, or an option is wrong or unknown
  */
 export function attachThings(
   broker: Aedes,
@@ -86,13 +86,13 @@ type Members = Pick<
   'handle' | 'preConnect' | 'authenticate' | 'authorizePublish' | 'authorizeSubscribe' | 'authorizeForward'
 >
 
-/** Wraps the broker's hooks in the door's. @returns restores the broker's hooks */
+/** Replaces the broker's hooks with the door's. @returns a function that restores the broker's hooks */
 function replaceHooks(broker: Aedes, door: MqttDoor): () => void {
   const { handle, preConnect, authenticate, authorizePublish, authorizeSubscribe, authorizeForward } = broker
   let isAttached = true
   const questions = new WeakMap<Client, (question: BrokerQuestion) => void>()
   const putBack = replaceMembers<Members>(broker, {
-    // A server that has this function keeps calling it after `detach`.
+    // A server that was given this function keeps calling it after `detach`.
     handle: (stream, request) =>
       isAttached ? door.onConnection(stream, side => handle(side, request)) : handle(stream, request),
 
@@ -106,14 +106,14 @@ function replaceHooks(broker: Aedes, door: MqttDoor): () => void {
           questions.set(client, resolve)
           callback(null, true)
         })
-      // The host's hook comes first, for every client: it may admit only certain addresses.
+      // The host's hook is called first, for every client: it may admit only certain addresses.
       preConnect.call(broker, client, packet, (error, mayGoOn) => {
         if (error || !mayGoOn) callback(error, mayGoOn)
         else void door.connect(client, packet, handToBroker)
       })
     },
 
-    // The door answers before Aedes asks its persistence, which knows nothing of Thingwire's clients.
+    // The door answers before Aedes asks its persistence, which knows nothing about Thingwire's clients.
     authenticate: (client, username, password, callback) => {
       const askHost = () => authenticate.call(broker, client, username, password, callback)
       const onQuestion = questions.get(client)
@@ -125,14 +125,14 @@ function replaceHooks(broker: Aedes, door: MqttDoor): () => void {
       })
     },
 
-    // Only a client that connected before `attachThings` gets here with one of our topics.
+    // Only a client that connected before `attachThings` was called gets here with a Thingwire topic.
     authorizePublish: (client, packet, callback) => {
       if (isThingwireTopic(packet.topic))
         callback(new Error('the client must connect again: attachThings was called after its connection'))
       else authorizePublish.call(broker, client, packet, callback)
     },
 
-    // The same holds for subscriptions, but the host itself may subscribe one of our clients.
+    // Likewise for subscriptions, except that the host itself may subscribe a client of Thingwire.
     authorizeSubscribe: (client, subscription, callback) => {
       const isOurs = door.knows(client) && !door.isHosts(client)
       if (isThingwireTopic(subscription.topic)) callback(null, null)
@@ -140,7 +140,7 @@ function replaceHooks(broker: Aedes, door: MqttDoor): () => void {
       else authorizeSubscribe.call(broker, client, subscription, callback)
     },
 
-    // Messages on our topics do not go through the broker.
+    // Messages on Thingwire topics do not pass through the broker.
     authorizeForward: (client, packet) => {
       if (isThingwireTopic(packet.topic)) return null
       const relayed = door.relayed(client, packet)
@@ -156,7 +156,7 @@ function replaceHooks(broker: Aedes, door: MqttDoor): () => void {
   }
 }
 
-/** Overrides members of an object. @returns restores its own members, and uncovers the inherited ones */
+/** Overrides members of an object. @returns a function that restores own members, and deletes overrides of inherited ones */
 function replaceMembers<Replaced extends object>(target: Replaced, members: Replaced): () => void {
   const names = Object.keys(members) as (keyof Replaced)[]
   const own = names.map(name => [name, Object.getOwnPropertyDescriptor(target, name)] as const)

@@ -9,7 +9,7 @@ import type { ReceiptClock } from '../core/time/clock.ts'
 import type { Live } from '../live/index.ts'
 import type { SessionLog } from './sessions/session-log.ts'
 
-/** What the MQTT door needs of the service; the `Things` of `createThings` has all of it. */
+/** The parts of the service that the MQTT door needs. The result of `createThings` has all of them. */
 export interface MqttThings {
   readonly ingest: Ingest
   readonly access: Access
@@ -18,7 +18,7 @@ export interface MqttThings {
   readonly documents: DocumentStore
   /** The processes that share the store. */
   readonly nodes: Nodes
-  /** Which connection acts for a client, across all nodes. */
+  /** Decide which connection acts for a client, across all nodes. */
   readonly locks: Locks
   readonly live: Live
   /** The part of the commit log that persistent sessions may still have to read. */
@@ -27,6 +27,6 @@ export interface MqttThings {
   /** The believed time (contract §4.5), milliseconds since 1970. @throws ThingwireError of the store */
   believedTime(): Promise<number>
   readonly observer?: Observer | undefined
-  /** Whether the server takes writes now. */
+  /** Whether the server accepts writes now. */
   isReady(): boolean
 }

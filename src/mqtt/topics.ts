@@ -1,9 +1,9 @@
 import { isThingId, isToken } from '../core/token.ts'
 import { isTopicFilter, isTopicName } from '../core/topics/topic-filter.ts'
 
-/** The topics of things (contract §7.2); the only place that builds or matches them. `ref` is a thing token or thing id. */
+/** This is the only place that builds or matches the topics of things (contract §7.2). `ref` is a thing token or thing id. */
 
-/** Where a thing publishes its writes. */
+/** The topic on which a thing publishes its writes. */
 export function writeTopic(ref: string): string {
   return `things/${ref}/write`
 }
@@ -12,7 +12,7 @@ const writeTopicForm = /^(?:things\/([^/+#]+)\/write|v2\/things\/([^/+#]+))$/
 const thingTopicForm = /^(?:things|v2\/things)\/([^/+#]+)(?:\/|$)/
 const ownTopicForm = /^(?:things|v2)\//
 
-/** Whether a topic or filter belongs to this service, valid or not. */
+/** Whether a topic or filter belongs to Thingwire, even if it is invalid. */
 export function isThingwireTopic(topic: string): boolean {
   return ownTopicForm.test(topic)
 }
@@ -28,19 +28,19 @@ export function refOfThingTopic(topic: string): string | undefined {
   return thingTopicForm.exec(topic)?.[1]
 }
 
-/** The same topic or filter with another ref. @param topic one with a ref (`refOfThingTopic`) */
+/** The same topic or filter with another ref. @param topic a topic or filter with a ref (see `refOfThingTopic`) */
 export function withRef(topic: string, ref: string): string {
   const start = topic.startsWith('v2/') ? 'v2/things/'.length : 'things/'.length
   const end = topic.indexOf('/', start)
   return topic.slice(0, start) + ref + (end === -1 ? '' : topic.slice(end))
 }
 
-/** Where the records of one resource are sent live; `key` may be the wildcard `+`. */
+/** The topic on which the records of one resource are sent live; `key` may be the wildcard `+`. */
 export function valuesTopic(ref: string, key: string): string {
   return `things/${ref}/values/${key}`
 }
 
-/** Where each write is sent live as a whole [field]. */
+/** The topic on which each write is sent live as a whole [field]. */
 export function wholeTopic(ref: string): string {
   return `v2/things/${ref}`
 }
@@ -50,24 +50,24 @@ export function errorsTopic(ref: string): string {
   return `things/${ref}/errors`
 }
 
-/** Topic that gives a subscriber the time, once. */
+/** The topic on which a subscriber gets the server's time, once. */
 export function dateTopic(ref: string): string {
   return `things/${ref}/date`
 }
 
-/** Topic that gives a subscriber the limits of the server, once. */
+/** The topic on which a subscriber gets the limits of the server, once. */
 export function limitsTopic(ref: string): string {
   return `things/${ref}/limits`
 }
 
-/** A thing registers itself by subscribing here [field]; `any` distinguishes the answers. */
+/** The topic to which a thing subscribes to register itself [field]; `any` distinguishes the answers. */
 export function activationTopic(code: string, any: string): string {
   return `v2/activations/${code}/${any}`
 }
 
 const activationForm = /^v2\/activations\/([^/]+)\/(.+)$/
 
-/** The code in `v2/activations/<code>/<any>`; undefined for every other topic, and for a filter with wildcards. */
+/** The code in `v2/activations/<code>/<any>`; undefined for every other topic and for a filter with wildcards. */
 export function activationCodeOf(topic: string): string | undefined {
   return isTopicName(topic) ? activationForm.exec(topic)?.[1] : undefined
 }
@@ -75,13 +75,13 @@ export function activationCodeOf(topic: string): string | undefined {
 export interface ThingFilter {
   /** Thing token, thing id, or `+` for every thing. */
   readonly ref: string
-  /** The rest of the filter after the ref, such as `/values/+`; may be empty. */
+  /** The rest of the filter after the ref, for example `/values/+`; may be empty. */
   readonly rest: string
 }
 
 const filterForm = /^(?:things|v2\/things)\/([^/]+)((?:\/.*)?)$/
 
-/** Parses a filter of contract §7.3; undefined for all others, such as `things/#`, `+/x`, `things/a+b/x`. */
+/** Parses a filter of contract §7.3; undefined for all other filters, for example `things/#`, `+/x`, `things/a+b/x`. */
 export function parseThingFilter(filter: string): ThingFilter | undefined {
   if (!isTopicFilter(filter)) return undefined
   const [, ref = '', rest = ''] = filterForm.exec(filter) ?? []
@@ -91,16 +91,16 @@ export function parseThingFilter(filter: string): ThingFilter | undefined {
 
 /** The messages of a thing that a filter selects. */
 export interface Selection {
-  /** Messages on `values/<key>`: of every key, or of this key; undefined: none. */
+  /** Which messages on `values/<key>`: those of this key, or of every key if absent; undefined for none. */
   readonly values: { readonly key?: string } | undefined
   readonly whole: boolean
   readonly errors: boolean
   readonly date: boolean
-  /** Only if the filter names it: a client that subscribes to `#` of a thing wants readings. */
+  /** Selected only if the filter names it: a client that subscribes to `#` of a thing wants readings. */
   readonly limits: boolean
 }
 
-/** @param filter one that `parseThingFilter` accepts */
+/** @param filter a filter that `parseThingFilter` accepts */
 export function selectionOf(filter: string): Selection {
   const { rest = '' } = parseThingFilter(filter) ?? {}
   const levels = rest.split('/').slice(1)
@@ -116,7 +116,7 @@ export function selectionOf(filter: string): Selection {
   }
 }
 
-/** An impossible key: a filter that matches it matches every key. */
+/** A key that no resource can have: a filter that matches it matches every key. */
 const anyKey = '/'
 
 function selectedValues(levels: readonly string[]): Selection['values'] {
@@ -125,7 +125,7 @@ function selectedValues(levels: readonly string[]): Selection['values'] {
   return key !== undefined && matches(levels, ['values', key]) ? { key } : undefined
 }
 
-/** Whether levels of a filter match those of a topic (MQTT-4.7.1-2, -3). */
+/** Whether the levels of a filter match the levels of a topic (MQTT-4.7.1-2, -3). */
 function matches(filter: readonly string[], topic: readonly string[]): boolean {
   const end = filter.indexOf('#')
   if (end === -1 ? filter.length !== topic.length : topic.length < end) return false

@@ -1,11 +1,11 @@
 import { ThingwireError } from '../errors.ts'
 
-/** The result; undefined if the request was refused for good. @throws ThingwireError that is retryable: the store is away */
+/** The result; undefined if the request was refused for good. @throws ThingwireError (retryable) if the store is unavailable */
 export async function unlessRefused<Found>(asking: Found | Promise<Found>): Promise<Found | undefined> {
   return await orRefusal(asking).then(found => (found instanceof ThingwireError ? undefined : found))
 }
 
-/** As `unlessRefused`, with the refusal. */
+/** Like `unlessRefused`, but returns the refusal instead of undefined. */
 export async function orRefusal<Found>(asking: Found | Promise<Found>): Promise<Found | ThingwireError> {
   try {
     return await asking

@@ -10,7 +10,7 @@ import type { ReadingTime } from './reading-time.ts'
 const ackHeaders = [undefined, types.puback << 4, types.pubrec << 4] as const
 const ackLength = 4
 
-/** Whether a refused PUBLISH is acknowledged, since its thing's list reports it. If the connection closed, the device would resend it for ever. */
+/** Whether a refused PUBLISH is acknowledged, since the thing's list reports it. Without an ack, it would be resent for ever. */
 export function isAcknowledged(error: unknown): boolean {
   return error instanceof ThingwireError && catalogue[error.reason].mqtt === 'report'
 }
@@ -19,7 +19,7 @@ class Entry implements Ticket<unknown> {
   readonly header: number | undefined
   readonly messageId: number
   readonly bytes: number
-  /** When it was read, by `ReadingTime`. */
+  /** When the packet was read, by the clock of `ReadingTime`, milliseconds. */
   readonly takenAt: number
   readonly #onSettled: () => void
   readonly #onFailed: () => void
@@ -51,7 +51,7 @@ class Entry implements Ticket<unknown> {
   }
 }
 
-/** Sends acks in the order of their packets (MQTT-4.6.0-2, -3; contract §4), the acks of one group commit in one write. */
+/** Sends acks in the order of their packets (MQTT-4.6.0-2, -3; contract §4), and the acks of a group commit in one write. */
 export class Acks {
   readonly #socket: Duplex
   readonly #readingTime: Pick<ReadingTime, 'readAt'>
@@ -74,8 +74,8 @@ export class Acks {
 
   /**
    * @param packet the packet that was read last
-   * @param onFailed called if the packet ends the connection: no later packet is acknowledged
-   * @returns settle it with the result of the write
+   * @param onFailed called if the packet ends the connection; no later packet is acknowledged then
+   * @returns the ticket to settle with the result of the write
    */
   expect(packet: Publish, onFailed: () => void): Ticket<unknown> {
     this.#inbound.begun(packet.payload.length)
@@ -84,14 +84,14 @@ export class Acks {
     return entry
   }
 
-  /** One flush sends all acks that are settled in this turn. */
+  /** All acks that are settled in one turn of the event loop are sent by one flush. */
   readonly #settled = (): void => {
     if (this.#isFlushing) return
     this.#isFlushing = true
     process.nextTick(this.flush)
   }
 
-  /** Sends the settled acks. Call it before sending anything that must come after them. */
+  /** Sends the settled acks. Call this before sending anything that must follow them. */
   readonly flush = (): void => {
     this.#isFlushing = false
     let count = 0

@@ -13,9 +13,9 @@ import { orRefusal, unlessRefused } from '../unless-refused.ts'
 import type { WillContent } from '../wills/will-documents.ts'
 import type { UsedTokens } from './used-tokens.ts'
 
-/** Bytes (contract §7). */
+/** Maximum length of a client id, bytes (contract §7). */
 const maximumClientIdLength = 256
-/** Prefix of every client id inside the broker, except those of the host's clients. */
+/** Prefix of client ids inside the broker, except those of the host's clients. */
 const scopePattern = /^(thing\.[^:]*|session\.[^:]*|admin|anonymous\.[^:]*):/
 
 /** CONNACK return codes (MQTT-3.2.2-5, table 3.1): identifier rejected, unavailable, bad credentials, not authorized. */
@@ -33,31 +33,31 @@ export class ConnectRefused extends Error {
 
 /** Receives the principal of a credential. */
 interface Identified {
-  /** `relyOn` is called with each credential before it is looked up. */
+  /** `relyOn` is called with each credential before the credential is looked up. */
   readonly tokens: Pick<UsedTokens, 'relyOn'>
   principal: Principal | undefined
 }
 
 export interface Admission {
-  /** `host`: the credential is none of Thingwire's, and the host has clients of its own. */
+  /** `host`: the credential is not Thingwire's, and the host has clients of its own. */
   readonly kind: 'principal' | 'anonymous' | 'host'
-  /** The secret of a principal. Must not be kept longer than the connection. */
+  /** The secret of a principal. Do not keep it after the connection has ended. */
   readonly credential: string | undefined
-  /** Client id inside the broker: scoped to the principal, without secrets. */
+  /** Client id inside the broker: prefixed with the principal's name, without secrets. */
   readonly clientId: string
-  /** The client's own id, without secrets. */
+  /** The id that the client sent, without secrets. */
   readonly givenClientId: string
-  /** A will that is a write, or a message on another topic that the client may use. */
+  /** A will that is a write, or a message on another topic on which the client may publish. */
   readonly will: WillContent | undefined
 }
 
 /**
- * Decides on a CONNECT (contract §7.1).
+ * Decides whether to accept a CONNECT (contract §7.1).
  *
  * @param ownsBroker whether to refuse a credential that is not Thingwire's
- * @param connection receives each credential before it is looked up, then its principal
+ * @param connection receives each credential before the credential is looked up, then its principal
  * @throws ConnectRefused
- * @throws ThingwireError of the store, if it is away
+ * @throws ThingwireError of the store, if it is unavailable
  */
 export async function admit(
   packet: ConnectPacket,
@@ -82,14 +82,14 @@ export async function admit(
   }
 }
 
-/** @param principal undefined: the client is anonymous */
+/** @param principal undefined if the client is anonymous */
 function scopedId(principal: Principal | undefined, clientId: string): string {
   if (!principal) return `anonymous.${randomUUID()}:${clientId}`
-  // The scope is the thing, not the token: a thing keeps its session when its token is rotated.
+  // The prefix is the thing, not the token, so a thing keeps its session when its token is rotated.
   return `${principalName(principal)}:${clientId === '' ? randomUUID() : clientId}`
 }
 
-/** The password, if it is a credential; else the username, if it is a thing token. @throws ThingwireError if the store is away */
+/** The password if a credential, else the username if a thing token. @throws ThingwireError if the store is unavailable */
 async function credentialOf(
   packet: ConnectPacket,
   access: Access,
@@ -109,14 +109,14 @@ async function credentialOf(
   return { principal: connection.principal, secret: username }
 }
 
-/** Some devices use a token as client id; logs and the broker's own topics show client ids. */
+/** Hashes a client id that contains a secret: some devices use their token, and logs and the broker's topics show client ids. */
 function withoutSecret(clientId: string, redactor: Redactor): string {
   return redactor.redact(clientId) === clientId ? clientId : hashToken(clientId)
 }
 
 function assertClientId({ clientId, clean }: ConnectPacket, kind: Admission['kind']): void {
   if (kind === 'host') {
-    // A host's client must not pose as one of Thingwire's.
+    // A client of the host must not pose as a client of Thingwire.
     if (scopePattern.test(clientId)) throw new ConnectRefused(2, 'the client id is reserved')
     return
   }
@@ -127,7 +127,7 @@ function assertClientId({ clientId, clean }: ConnectPacket, kind: Admission['kin
   if (kind === 'anonymous' && !clean) throw new ConnectRefused(5, 'a persistent session needs a credential')
 }
 
-/** A token in the topic of a will is a credential of its own, as in a PUBLISH. The host's clients may have wills on other topics. */
+/** A token in the will's topic is a credential, as in a PUBLISH. Wills of a host's clients on other topics are left to the host. */
 async function willOf(
   { will }: ConnectPacket,
   credential: string | undefined,
@@ -148,7 +148,7 @@ async function willOf(
   return { thingId, credentialHash, body: Buffer.from(will.payload).toString('base64') }
 }
 
-/** A will on another topic, if the client may publish there. */
+/** A will that is a message on another topic; undefined if the client may not publish there. */
 async function messageWillOf(
   { will }: ConnectPacket,
   principal: Principal,

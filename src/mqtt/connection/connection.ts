@@ -21,11 +21,11 @@ import { KeepAlive } from './keep-alive.ts'
 import { UsedTokens } from './used-tokens.ts'
 
 export interface PacketHandler {
-  /** Called in order. @returns a promise: no later packet is read before it resolves. @throws Error to close the connection */
+  /** Takes packets in order. @returns a promise if nothing may be read until it resolves @throws Error to close the connection */
   take(packet: Packet): Promise<void> | undefined
 }
 
-/** Counts a refused request of a connection. @returns the error to answer, as `Limits.countFailure` */
+/** Counts a refused request of a connection. @returns the error to answer with; see `Limits.countFailure` */
 export type CountFailure = (connection: Connection, error: ThingwireError) => ThingwireError
 
 export interface ConnectionParts {
@@ -41,8 +41,8 @@ export interface KeptWill {
 }
 
 /**
- * `connecting`: CONNECT is unanswered. `rejected`: CONNECT is refused. `connected`: CONNACK 0 is sent. `left`: the connection is
- * closed, and none of its packets is pending.
+ * `connecting`: CONNECT is not answered yet. `rejected`: CONNECT is refused. `connected`: CONNACK 0 was sent. `left`: the
+ * connection is closed, and none of its packets is pending.
  */
 type ConnectionState = 'connecting' | 'rejected' | 'connected' | 'left'
 
@@ -57,7 +57,7 @@ let opened = 0
 
 /** One network connection, with the state of its client. */
 export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
-  /** Counts the connections of the process, from 1. */
+  /** Ordinal of the connection in this process, from 1. */
   readonly place = ++opened
   readonly socket: Duplex
   readonly broker: BrokerLink
@@ -72,27 +72,27 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   #state: ConnectionState = 'connecting'
   #end: ConnectionEnd | undefined
   protocolVersion: Connect['protocolVersion'] = 4
-  /** On the clock of `performance.now()`, milliseconds. */
+  /** Time on the clock of `performance.now()`, milliseconds. */
   readonly openedAt = performance.now()
-  /** Known before the decision on CONNECT. */
+  /** Set before CONNECT is accepted or refused; undefined if there is no known credential. */
   principal: Principal | undefined
   /** Set before CONNECT is answered. */
   admission: Admission | undefined
-  /** Resolves when the work that CONNECT has started is done. */
+  /** Resolves when the work started by CONNECT is done. */
   admitting: Promise<void> | undefined
   session: MqttSession | undefined
-  /** Present if the client may use other topics. */
+  /** Set if the client may use topics that are not Thingwire's. */
   relayed: RelayedClient | undefined
   /** The lock of the client id, if a principal has connected. */
   lock: TakenLock | undefined
-  /** The locks of an anonymous client, by the id of each thing whose token it has used. */
+  /** The locks of an anonymous client, by the ids of the things whose tokens it has used. */
   locksOfThings: Map<string, Lock> | undefined
   will: KeptWill | undefined
-  /** Spelling of a thing in the client's latest subscription to it, by thing id (contract §7.4). */
+  /** By thing id: how the client's latest subscription to the thing names it, as token or as id (contract §7.4). */
   readonly aliases = new Map<string, string>()
   readonly tokens = new UsedTokens()
 
-  /** @param accept passes Aedes the stream that it takes for the socket */
+  /** @param accept passes Aedes the stream that it uses as the socket */
   constructor(socket: Duplex, accept: (stream: Duplex) => Client, parts: ConnectionParts) {
     this.socket = socket
     this.#parts = parts
@@ -105,7 +105,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     this.live = new LiveClient({ live, clock, maxPacketSize, drainTimeout, socket, request, receiver: this })
     this.inbound = new Inbound(socket, this, reading)
     this.acks = new Acks(socket, this.inbound, reading.time, observer)
-    // `end` lets the broker read the packets that it already has.
+    // `broker.end` lets the broker read the packets that it was already given.
     socket.once('end', () => this.broker.end() || socket.destroy())
     socket.once('error', error => this.broker.close(error))
   }
@@ -114,7 +114,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     return this.broker.client
   }
 
-  /** Must be called before the first packet. */
+  /** Call this before the first packet arrives. */
   handleWith(handler: PacketHandler): void {
     this.#handler = handler
   }
@@ -137,12 +137,12 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     return this.#state === 'connected'
   }
 
-  /** Undefined while the connection is open, or if the network or a packet failed. */
+  /** Why the connection ended; undefined while it is open, or if the network or a packet failed. */
   get end(): ConnectionEnd | undefined {
     return this.#end
   }
 
-  /** Refuses CONNECT: the answer follows when the broker asks for it. */
+  /** Refuses CONNECT. CONNACK is sent when the broker asks for the decision. */
   reject(): void {
     this.#state = 'rejected'
   }
@@ -155,26 +155,26 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     this.resume()
   }
 
-  /** Goes on with the packets after CONNECT. */
+  /** Continues with the packets after CONNECT. */
   resume(): void {
-    // The client may have left before the broker asks for the decision.
+    // The client may have left before the broker asked for the decision.
     if (this.#state !== 'left') this.#state = 'connected'
     this.inbound.resume()
   }
 
-  /** Nothing may follow a DISCONNECT (MQTT-3.14.4-1). */
+  /** Call this at DISCONNECT: no packet may follow it (MQTT-3.14.4-1). */
   disconnected(): void {
     this.#end ??= 'disconnect'
     this.inbound.stop()
   }
 
-  /** Closes the connection for a reason outside it, such as a takeover. */
+  /** Closes the connection for an external reason, such as a takeover. */
   evict(error: Error): void {
     this.#end ??= 'eviction'
     this.close(error)
   }
 
-  /** Closes the connection without an ack, so that the client sends the packet again. */
+  /** Closes the connection without an ack, so the client sends the packet again. */
   close(error: Error): void {
     this.inbound.stop()
     this.socket.destroy(error)
@@ -242,7 +242,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     this.live.watch()
   }
 
-  /** Call it every half second. @param wasPaused whether the process was paused */
+  /** Call this every half second. @param wasPaused whether the process was paused since the last call */
   tick(now: number, wasPaused: boolean): void {
     const { inbound, socket } = this
     const { isLimited, isIdle, unfinishedBytes } = inbound
@@ -257,7 +257,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
         this.close(new Error('a packet began but did not end in time'))
         break
       case 'ping':
-        // One more answer does not help a client that reads none, or whose connection is about to close.
+        // Another answer does not help a client that reads none, or a connection that is about to close.
         if (this.isConnected && inbound.isAnswering) socket.write(pingresp)
         break
       default:
@@ -265,7 +265,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     }
   }
 
-  /** A packet id for a PUBLISH to the client; the broker does not use it. */
+  /** A packet id, not used by the broker, for a PUBLISH to the client. */
   nextMessageId(): number {
     this.#stayAhead()
     do this.#messageId = this.#messageId >= maximumMessageId ? 1 : this.#messageId + 1
@@ -273,7 +273,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     return this.#messageId
   }
 
-  /** Keeps our ids far from the broker's next ones: the broker counts up without looking at ids in use. */
+  /** Keeps our ids far from the broker's next ones: the broker counts up without checking which ids are in use. */
   #stayAhead(): void {
     const { newestId } = this.broker
     if (newestId === 0) return
@@ -294,13 +294,13 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     return this.principal ? principalName(this.principal) : `connection.${this.place}`
   }
 
-  /** @throws ThingwireError if the store is away */
+  /** @throws ThingwireError if the store is unavailable */
   async maySee(thingId: string): Promise<boolean> {
     const asking = this.#parts.things.access.authorise(thingId, this.admission?.credential, 'read')
     return (await unlessRefused(asking)) !== undefined
   }
 
-  /** The lock under which the connection writes to a thing; undefined: the host's clients have none. */
+  /** The lock under which the connection writes to a thing; undefined if it has none, as for the host's clients. */
   lockOf(thingId: string): Lock | undefined {
     return this.lock ?? this.locksOfThings?.get(thingId)
   }
@@ -310,7 +310,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     return this.admission?.kind === 'host'
   }
 
-  /** Whether the connection has the lock that it needs to write to a thing. */
+  /** Whether the connection has the lock that it needs to write to a thing. The host's clients need none. */
   actsFor(thingId: string): boolean {
     return this.isHosts || this.lockOf(thingId) !== undefined
   }
@@ -320,7 +320,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   }
 }
 
-/** A stream that holds the bytes of an incomplete WebSocket message. */
+/** A stream that shows how many bytes it has of an incomplete WebSocket message. */
 export interface ArrivingStream {
   readonly unfinishedBytes: number | undefined
 }

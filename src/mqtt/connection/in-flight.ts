@@ -4,41 +4,41 @@ import type { Publish } from '../packets/packet.ts'
 import type { MqttSession } from '../sessions/session.ts'
 import { type InFlightDocument, type InFlightWrite, inFlightName } from '../sessions/session-documents.ts'
 
-/** One promise for all committed writes, of which a connection may have 65,535. */
+/** One promise shared by all committed writes: a connection may have 65,535 of them. */
 const committed = Promise.resolve()
-/** Bytes of a hash that fit exactly in a number. */
+/** Number of bytes of a hash that a number can represent exactly. */
 const digestBytes = 6
 
-/** A QoS 2 PUBLISH before its PUBREL. */
+/** A QoS 2 PUBLISH before its PUBREL arrives. */
 interface InFlightPacket {
-  /** Digest of target and payload; undefined until the target is known; `any` if the session document has none. */
+  /** Digest of target and payload; undefined until the target is known; `any` if the session document has no digest. */
   write: number | 'any' | undefined
-  /** Settles when its write is committed. */
+  /** Settles when the packet's write does. */
   committing: Promise<unknown>
 }
 
 export interface Arrival {
   readonly packet: InFlightPacket
-  /** The earlier packet with the same id, if it is not released. */
+  /** The earlier packet with the same id, if it is not released yet. */
   readonly before: InFlightPacket | undefined
-  /** Settles when the document of a released packet with this id is removed; its PUBCOMP is not sent yet. */
+  /** Settles when the document of a released packet with this id is removed; the PUBCOMP of that packet is not sent yet. */
   readonly released: Promise<void> | undefined
 }
 
-/** Unreleased QoS 2 packets by packet id. All ids may be in use: clients send thousands before they read the first PUBREC. */
+/** Unreleased QoS 2 packets by packet id. All ids may be in use: some clients send thousands before they read the first PUBREC. */
 export class InFlight {
   readonly #packets = new Map<number, InFlightPacket>()
-  /** From PUBREL to PUBCOMP. */
+  /** Removals of documents, by the ids of packets between PUBREL and PUBCOMP. */
   readonly #releasing = new Map<number, Promise<void>>()
 
-  /** @param packets of the resumed session; their writes are stored */
+  /** @param packets packets of the resumed session, whose writes are stored */
   resume(packets: readonly InFlightWrite[]): void {
     for (const [messageId, write = 'any'] of packets) {
       this.#packets.set(messageId, { write, committing: committed })
     }
   }
 
-  /** @param deal handles the packet; its promise settles with the write */
+  /** @param deal handles the packet; the promise it returns settles when the write does */
   arrive(messageId: number, deal: (arrival: Arrival) => Promise<unknown>): Promise<unknown> {
     const packet: InFlightPacket = { write: undefined, committing: committed }
     const before = this.#packets.get(messageId)
@@ -49,17 +49,17 @@ export class InFlight {
       () => {
         packet.committing = committed
       },
-      // A failure ends the connection, and the packet with it.
+      // A failure ends the connection, and drops the packet with it.
       () => {},
     )
     return dealing
   }
 
   /**
-   * After this call the client may use the id for another write (MQTT-4.3.3-2), even if it does not wait for PUBCOMP.
+   * Releases a packet. After this call the client may use the id for another write (MQTT-4.3.3-2), even before PUBCOMP.
    *
-   * @param forget removes the document of the packet; called when its write is committed
-   * @returns resolves when the document is removed, also for a second PUBREL; undefined: no write has this id
+   * @param forget removes the packet's document; called when the packet's write is committed
+   * @returns a promise that resolves when the document is removed, also for a second PUBREL; undefined if no write has this id
    */
   release(messageId: number, forget: () => Promise<unknown>): Promise<void> | undefined {
     const packet = this.#packets.get(messageId)
@@ -68,20 +68,20 @@ export class InFlight {
     this.#packets.delete(messageId)
     this.#releasing.set(messageId, release)
     release
-      // The connection ends, and the client sends PUBREL again.
+      // If this fails, the connection ends, and the client sends PUBREL again.
       .catch(() => {})
       .finally(() => this.#releasing.get(messageId) === release && this.#releasing.delete(messageId))
     return release
   }
 }
 
-/** Sets the digest of the packet. @returns whether it resends the packet before, to the same thing or topic (contract §4.4 (d)) */
+/** Sets the packet's digest. @returns whether it resends the earlier packet, to the same thing or topic (contract §4.4 (d)) */
 export function isResend(target: string, { dup, payload }: Publish, { packet, before }: Arrival): boolean {
   packet.write = digestOfWrite(target, payload)
   return dup && (before?.write === 'any' || before?.write === packet.write)
 }
 
-/** The document that recognises a resend in a later connection, put with the write; undefined: the session is not persistent. */
+/** The document by which a later connection recognises a resend, put with the write; undefined if the session is not persistent. */
 export function inFlightDocuments(
   { clientId, isPersistent }: MqttSession,
   messageId: number,

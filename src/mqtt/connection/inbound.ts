@@ -3,27 +3,27 @@ import { Decoder, type PacketSink } from '../packets/decoder.ts'
 import type { Packet } from '../packets/packet.ts'
 import type { ReadingTime } from './reading-time.ts'
 
-/** Most pending packets of a connection; beyond it the socket is not read (contract §9). */
+/** Number of pending packets of a connection at which its socket is no longer read (contract §9). */
 const maximumPending = 256
 /**
- * Most bytes of them: about one read of a socket. With 1 MiB, the packets of ten connections outlive two garbage collections, which
- * then take 16 % of the time instead of 8 %.
+ * Maximum number of pending bytes of a connection: about one read of a socket. With 1 MiB, the packets of ten connections survive
+ * two garbage collections, which then take 16 % of the time instead of 8 %.
  */
 const maximumPendingBytes = 64 * 1024
 /**
- * Most pending packets of all connections; beyond it each connection has at most `leastPending`. More of them do not speed up the
- * disk, and the garbage collector has to move them.
+ * Maximum number of pending packets of all connections. When it is reached, each connection may have at most `leastPending`. More
+ * packets would not speed up the disk, and the garbage collector would have to move them.
  */
 const maximumPendingOfAll = 1_024
-/** Allows 500 packets a second if a sync takes 30 ms; at least 1, or a connection would never read on. */
+/** Allows 500 packets a second if a sync takes 30 ms. Must be at least 1, or a connection would never be read again. */
 const leastPending = 16
-/** At most this many packets of one connection count for all, so that a few flooding clients do not limit the others. */
+/** At most this many packets of a connection count towards the total, so a few flooding clients do not limit other clients. */
 const largestShare = 64
-/** Bytes per read. Bytes that the decoder leaves go back to the socket, and are read again. */
+/** Bytes per read. Bytes that the decoder does not take are unshifted to the socket, and read again. */
 const readSize = 16 * 1024
 
 export interface Reading {
-  /** Largest length that a packet may announce, bytes. */
+  /** Maximum length that a packet may announce, bytes. */
   readonly maxPacketSize: number
   readonly pendingOfAll: { packets: number }
   readonly time: ReadingTime
@@ -31,26 +31,26 @@ export interface Reading {
 
 export interface InboundOwner {
   /**
-   * Called in the order of arrival.
+   * Called with packets in the order of arrival.
    *
    * @param now when the packet was read, milliseconds, by the clock of `ReadingTime`
-   * @returns a promise: no later packet is read before it resolves
+   * @returns a promise if no later packet may be read until it resolves
    * @throws Error to close the connection
    */
   take(packet: Packet, now: number): Promise<void> | undefined
-  /** A packet is malformed, or failed. */
+  /** Called when a packet is malformed or has failed. */
   onFailed(error: Error): void
-  /** Undecoded bytes of a released connection. */
+  /** Called with undecoded bytes of a released connection. */
   relay(bytes: Buffer): void
   /** Whether the broker can take more packets or bytes. */
   readonly hasRoom: boolean
-  /** Bytes of answers that the client has not read. */
+  /** Number of bytes of answers that the client has not read. */
   readonly unreadAnswers: number
-  /** Reading has stopped until the socket drains. Disconnect the client if that never happens. */
+  /** Called when reading stops until the socket drains. Disconnect the client if that never happens. */
   onUnread(): void
 }
 
-/** Reads one connection packet by packet, no faster than the packets are handled. */
+/** Reads one connection packet by packet, no faster than packets are handled. */
 export class Inbound implements PacketSink {
   readonly #socket: Duplex
   readonly #owner: InboundOwner
@@ -59,16 +59,16 @@ export class Inbound implements PacketSink {
   readonly #idle: (() => void)[] = []
   #pending = 0
   #pendingBytes = 0
-  /** Bytes that were unshifted to the socket. */
+  /** Number of bytes that were unshifted to the socket. */
   #givenBack = 0
   #isHeld = false
-  /** Whether it is held until a packet is handled. */
+  /** Whether reading is held until a packet is handled. */
   #isDealing = false
   #isStopped = false
   #isReading = false
   #isDraining = false
   #isGone = false
-  /** All bytes go to the host's broker undecoded, once nothing is held. */
+  /** Whether all bytes go to the host's broker undecoded, once reading is not held. */
   #isReleased = false
 
   constructor(socket: Duplex, owner: InboundOwner, reading: Reading) {
@@ -79,23 +79,23 @@ export class Inbound implements PacketSink {
     socket.on('readable', this.read)
   }
 
-  /** The bytes of the packet that is being taken. */
+  /** The bytes of the packet that is being handled. */
   get raw(): Buffer {
     return this.#decoder.raw
   }
 
-  /** Bytes received of the packet that is still arriving; undefined: there is none. */
+  /** Number of bytes received of a packet that is still arriving; undefined if there is none. */
   get unfinishedBytes(): number | undefined {
     return this.#decoder.unfinishedBytes
   }
 
-  /** Counts a packet as pending until `finished`. @param bytes of its payload */
+  /** Counts a packet as pending until `finished`. @param bytes length of the packet's payload */
   begun(bytes: number): void {
     this.#changePending(1)
     this.#pendingBytes += bytes
   }
 
-  /** Pending packets are acknowledged. @param bytes sum of their payloads */
+  /** Call this when pending packets are acknowledged. @param bytes sum of the lengths of their payloads */
   finished(packets: number, bytes: number): void {
     this.#changePending(-packets)
     this.#pendingBytes -= bytes
@@ -114,7 +114,7 @@ export class Inbound implements PacketSink {
     this.read()
   }
 
-  /** Reads nothing more. Pending packets are still answered. */
+  /** Stops reading. Pending packets are still answered. */
   stop(): void {
     this.#isStopped = true
   }
@@ -124,28 +124,28 @@ export class Inbound implements PacketSink {
     return this.#pending === 0 ? Promise.resolve() : new Promise(resolve => this.#idle.push(resolve))
   }
 
-  /** Whether nothing waits, read or unread. */
+  /** Whether no packet is pending and no received byte is unread. */
   get isIdle(): boolean {
     return this.#pending === 0 && this.#socket.readableLength === 0
   }
 
-  /** Whether the client is not read because of a limit. */
+  /** Whether a limit keeps the server from reading the client. */
   get isLimited(): boolean {
     return !this.#isFree()
   }
 
-  /** Whether the client's packets are still read and its answers leave. */
+  /** Whether the client's packets are still read, and answers to them still sent. */
   get isAnswering(): boolean {
     return !this.#isStopped && !this.#isDraining && !this.#socket.writableNeedDrain
   }
 
-  /** The connection is closed. Pending packets are still stored. */
+  /** Call this when the connection is closed. Pending packets are still stored. */
   letGo(): void {
     this.#reading.pendingOfAll.packets -= Math.min(this.#pending, largestShare)
     this.#isGone = true
   }
 
-  /** Relays all bytes from the first packet that was not taken. */
+  /** Relays all bytes from the first packet on that was not handled. */
   release(): void {
     this.#isReleased = true
     this.#isStopped = false
@@ -200,9 +200,9 @@ export class Inbound implements PacketSink {
     return this.#reading.pendingOfAll.packets < maximumPendingOfAll ? maximumPending : leastPending
   }
 
-  /** Reads as far as the limits allow. */
+  /** Reads as much as the limits allow. */
   readonly read = (): void => {
-    // A packet that is handled synchronously calls back while the decoder is still running.
+    // A packet that is handled synchronously causes this call while the decoder is still running.
     if (this.#isReading || this.#isGone) return
     this.#isReading = true
     try {
@@ -221,11 +221,11 @@ export class Inbound implements PacketSink {
       // Unshifted bytes are one buffer: reading a part of it would copy the rest for each packet.
       const size = this.#givenBack || Math.min(socket.readableLength, readSize)
       this.#givenBack = 0
-      // `read()` without a size makes an empty stream fetch more.
+      // Without a size, `read()` makes an empty stream fetch more bytes.
       const bytes = socket.read(size || undefined) as Buffer | null
       if (bytes === null) return
       const rest = this.#read(bytes)
-      // A stream ends when its last byte is read, which must not happen before the client's last packets are handled.
+      // A stream ends when its last byte is read. That must not happen before the client's last packets are handled.
       this.#givenBack = rest.length
       if (rest.length > 0) socket.unshift(rest)
     }
@@ -238,7 +238,7 @@ export class Inbound implements PacketSink {
     return bytes.subarray(bytes.length)
   }
 
-  /** Stops reading a client that does not read its answers: they would fill the memory. */
+  /** Stops reading a client that does not read its answers, since they would fill the memory. */
   #drain(): void {
     if (this.#isDraining || !this.#hasUnread()) return
     this.#isDraining = true

@@ -1,22 +1,22 @@
 export interface Tick {
-  /** Milliseconds, of a monotonic clock. */
+  /** Time on a monotonic clock, milliseconds. */
   readonly now: number
-  /** The process was paused: packets that the client has sent meanwhile are still unread. */
+  /** Whether the process was paused: packets that the client sent during the pause are still unread. */
   readonly wasPaused: boolean
-  /** A limit keeps the server from reading the client. */
+  /** Whether a limit keeps the server from reading the client. */
   readonly isLimited: boolean
-  /** No packet is pending or unread. */
+  /** Whether no packet is pending or unread. */
   readonly isIdle: boolean
-  /** Bytes received of the packet that is still arriving; undefined: there is none. */
+  /** Number of bytes received of a packet that is still arriving; undefined if there is none. */
   readonly unfinishedBytes: number | undefined
 }
 
-/** `silent`: the keep-alive is over. `unfinished`: a packet stopped arriving. `ping`: an unasked PINGRESP is due. */
+/** `silent`: nothing came for 1.5 keep-alives. `unfinished`: a packet stopped arriving. `ping`: an unrequested PINGRESP is due. */
 export type Verdict = 'silent' | 'unfinished' | 'ping' | undefined
 
 /**
- * The keep-alive of one client (MQTT-3.1.2-24). A client is neither silent nor slow while a limit keeps the server from reading it,
- * nor silent while a packet is arriving.
+ * The keep-alive of one client (MQTT-3.1.2-24). A client is neither silent nor slow while a limit keeps the server from reading it.
+ * It is not silent while a packet is arriving.
  */
 export class KeepAlive {
   readonly #arrival = new SlowArrival()
@@ -24,10 +24,10 @@ export class KeepAlive {
   /** One and a half keep-alives, milliseconds. */
   #patience = Number.POSITIVE_INFINITY
   #heardAt = 0
-  /** At the previous tick. */
+  /** `unfinishedBytes` of the previous tick. */
   #unfinishedBytes: number | undefined
 
-  /** @param keepAlive of CONNECT, seconds; 0: none */
+  /** @param keepAlive keep-alive of CONNECT, seconds; 0 for none */
   connected(keepAlive: number, now: number): void {
     this.#pings = new UnaskedPings(keepAlive)
     if (keepAlive > 0) this.#patience = keepAlive * 1_500
@@ -43,12 +43,12 @@ export class KeepAlive {
     this.#pings.answered(now)
   }
 
-  /** Interval of the PINGREQs to Aedes, which does not see all packets of the client, milliseconds. */
+  /** Interval of the PINGREQs sent to Aedes, which does not see all packets of the client; milliseconds. */
   get interval(): number {
     return this.#patience / 3
   }
 
-  /** Call it every half second. */
+  /** Call this every half second. */
   tick({ now, wasPaused, isLimited, isIdle, unfinishedBytes }: Tick): Verdict {
     const before = this.#unfinishedBytes
     this.#unfinishedBytes = unfinishedBytes
@@ -65,29 +65,29 @@ export class KeepAlive {
   }
 }
 
-/** Milliseconds. */
+/** Period within which an arriving packet must end or grow, milliseconds. */
 const arrivalPeriod = 60_000
-/** Bytes: 1 KiB a second. */
+/** Minimum growth in that period, bytes: 1 KiB a second. */
 const leastGrowth = 60 * 1024
 
 /**
- * Notices a packet or message that stops arriving: it must end or grow by 60 KiB within each minute, since it stays in memory until
+ * Notices a packet or message that stops arriving: within each minute it must end or grow by 60 KiB, since it occupies memory until
  * it ends. A modem with 1 KiB/s can send the largest packet; a slower one can send packets that take less than a minute.
  */
 export class SlowArrival {
   #since: number | undefined
   #bytes = 0
 
-  /** Restarts the minute: the packet has ended, or the socket is not read. */
+  /** Restarts the minute. Call this when the packet has ended or the socket is not read. */
   restart(): void {
     this.#since = undefined
   }
 
   /**
-   * Call it at least every second.
+   * Call this at least every second.
    *
-   * @param bytes received of the packet; undefined: none has begun
-   * @param now milliseconds, of any clock that only goes forward
+   * @param bytes number of bytes received of the packet; undefined if none has begun
+   * @param now time on any monotonic clock, milliseconds
    */
   isOverdue(bytes: number | undefined, now: number): boolean {
     if (bytes === undefined) this.restart()
@@ -106,30 +106,30 @@ export class SlowArrival {
 }
 
 /**
- * Times PINGRESPs without a PINGREQ. While a limit keeps writes unread, a PINGREQ behind them gets no answer, and the client would
- * take the connection for dead (contract §9).
+ * Decides when to send a PINGRESP without a PINGREQ. While a limit keeps writes unread, a PINGREQ after them gets no answer, and
+ * the client would consider the connection dead (contract §9).
  */
 export class UnaskedPings {
-  /** Milliseconds; half of the keep-alive, since some clients wait for an answer only until their next PINGREQ. */
+  /** Half of the keep-alive, milliseconds: some clients wait for an answer only until their next PINGREQ. */
   readonly #interval: number
   #answeredAt = 0
   #isBehind = false
 
-  /** @param keepAlive seconds, as in CONNECT; 0: the client sends no PINGREQ for it */
+  /** @param keepAlive keep-alive of CONNECT, seconds; 0 for none */
   constructor(keepAlive: number) {
     this.#interval = keepAlive === 0 ? Number.POSITIVE_INFINITY : keepAlive * 500
   }
 
-  /** @param now when a PINGREQ was read; milliseconds, of any clock that only goes forward */
+  /** @param now when a PINGREQ was read, on any monotonic clock, milliseconds */
   answered(now: number): void {
     this.#answeredAt = now
   }
 
   /**
-   * Call it at least every half second.
+   * Call this at least every half second.
    *
-   * @param isLimited a limit keeps the server from reading the client
-   * @param isIdle no packet is pending or unread
+   * @param isLimited whether a limit keeps the server from reading the client
+   * @param isIdle whether no packet is pending or unread
    */
   isDue(isLimited: boolean, isIdle: boolean, now: number): boolean {
     if (isLimited && !this.#isBehind) {

@@ -1,16 +1,16 @@
-/** Time for packets in one turn of the event loop, milliseconds. The writes of one turn share a group commit. */
+/** Time for reading packets in one turn of the event loop, milliseconds. The writes of one turn share a group commit. */
 const longest = 6
 
 /**
- * Limits the time in each turn of the event loop in which packets are read, for all connections together. So timers, HTTP and live
- * messages do not wait for all that a hundred sockets have received. A connection that finds no time left queues behind the others,
- * so none can take two turns in a row.
+ * Limits the time spent on reading packets in each turn of the event loop, for all connections together. So timers, HTTP and live
+ * messages do not wait until everything that a hundred sockets have received is read. A connection that finds no time left is
+ * queued after other connections, so none can take two turns in a row.
  */
 export class ReadingTime {
   readonly #now: () => number
-  /** When the newest packet was read. Asking the clock again would cost as much as reading a packet. */
+  /** When the newest packet was read, milliseconds. Reading the clock again would cost as much as reading a packet. */
   readAt = 0
-  /** When this turn read its first packet. */
+  /** When the first packet of this turn was read, milliseconds. */
   #begin: number | undefined
   readonly #waiting = new Set<() => void>()
 
@@ -19,7 +19,7 @@ export class ReadingTime {
     this.#now = now
   }
 
-  /** @param resume called once in a later turn, if no time is left in this one */
+  /** @param resume called once in a later turn, if no time is left in this turn */
   isLeft(resume: () => void): boolean {
     if (this.#hasTime()) return true
     this.#waiting.add(resume)

@@ -6,10 +6,10 @@ import { hashToken, isToken } from '../../core/token.ts'
  * another credential, since the client may go on with either.
  */
 export class UsedTokens {
-  /** SHA-256, by token. */
+  /** SHA-256 hash of each token. */
   readonly #hashes = new Map<string, string>()
 
-  /** Call it before looking the token up, so that a revocation in between is noticed. */
+  /** Call this before looking the token up, so that a revocation in between is noticed. */
   relyOn(credential: string): void {
     // Only tokens can be revoked while the server runs.
     if (this.#hashes.has(credential) || !isToken(credential)) return

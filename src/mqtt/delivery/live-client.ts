@@ -12,38 +12,38 @@ import { errorsTopic, selectionOf } from '../topics.ts'
 import { type AckedParts, messageAt, type Outgoing } from './outgoing.ts'
 import { RetainedDelivery } from './retained-delivery.ts'
 
-/** Bytes of packets per write to the socket. */
+/** Size from which no more packets are joined into one write to the socket, bytes. */
 const joinedBytes = 16 * 1024
-/** Memory of a waiting message beside its payload, bytes. */
+/** Memory of a queued message in addition to its payload, bytes. */
 const messageOverhead = 64
 
 interface LiveClientParts
   extends Pick<MqttThings, 'live' | 'clock'>,
     Pick<DoorOptions, 'maxPacketSize' | 'drainTimeout'> {
   readonly socket: Duplex
-  /** The upgrade request of a WebSocket. */
+  /** The upgrade request, if the client uses a WebSocket. */
   readonly request: IncomingMessage | undefined
   readonly receiver: Receiver
 }
 
 export interface Receiver {
-  /** The next packet id, 1..65,535. */
+  /** The next packet id, 1 to 65,535. */
   nextMessageId(): number
-  /** The client's spelling of a thing: token or id. */
+  /** How the client spells a thing: as its token or its id. */
   aliasOf(thingId: string): string
-  /** `principalName` of the client, or a name of this connection alone: readers take turns. */
+  /** `principalName` of the client, or a name that only this connection has: readers take turns by name. */
   readonly reader: string
-  /** Whether the client may see a thing. @throws ThingwireError if the store is away */
+  /** Whether the client may see a thing. @throws ThingwireError if the store is unavailable */
   maySee(thingId: string): Promise<boolean>
 }
 
 interface Resumption {
   readonly gap: Slot<Outgoing>
-  /** Write number of the newest message that was missed. */
+  /** Number of the write with the newest missed message. */
   readonly upTo: number
-  /** Retained view that the session is still owed. */
+  /** Retained messages that the session is still owed. */
   readonly retained?: RetainedDelivery | undefined
-  /** The subscriptions of `retained`. */
+  /** The subscriptions to which `retained` belongs. */
   readonly shown?: readonly Subscription[]
 }
 
@@ -53,18 +53,18 @@ export class LiveClient implements Subscriber {
   readonly #outbox: Outbox<Outgoing>
   readonly brokerPackets: BrokerPackets
   #session: MqttSession | undefined
-  /** Ids of subscribed things; `undefined`: every thing. */
+  /** Ids of subscribed things; `undefined` stands for every thing. */
   #subscribed: ReadonlySet<string | undefined> = new Set()
-  /** Sent after CONNACK. */
+  /** Missed messages, sent after CONNACK. */
   #missed: Resumption | undefined
-  /** Sent after SUBACK. */
+  /** Retained messages, sent after SUBACK. */
   #retained: RetainedDelivery | undefined
-  /** Sent after SUBACK, before `#retained`. */
+  /** Messages of `answer`, sent after SUBACK, before `#retained`. */
   readonly #answers: Outgoing[] = []
-  /** By the packet ids of unacknowledged messages. */
+  /** Deliveries of retained messages, by the packet ids of unacknowledged messages. */
   readonly #retainedById = new Map<number, AckedParts>()
   #needsMessageId = false
-  /** Some messages up to the newest write were not delivered. */
+  /** Whether some messages up to the newest write were not delivered. */
   #hasMissed = false
   #isClosed = false
 
@@ -84,7 +84,7 @@ export class LiveClient implements Subscriber {
     this.brokerPackets = new BrokerPackets(this.#outbox)
   }
 
-  /** Bytes of answers that the client has not read. */
+  /** Number of bytes of answers that the client has not read. */
   get unreadAnswers(): number {
     return this.#outbox.foreignBytes
   }
@@ -94,12 +94,12 @@ export class LiveClient implements Subscriber {
     this.#outbox.watch()
   }
 
-  /** Begins the live messages of the session, after a gap for the missed ones. @throws ThingwireError of the store */
+  /** Begins the live messages of the session, after a slot for missed messages. @throws ThingwireError of the store */
   async resume(session: MqttSession): Promise<void> {
     const owed = owedRetained(session)
     if (owed.length === 0) {
       if (!session.isFromElsewhere) return this.#begin(session)
-      // Waits for the commits that the other node may have sent: they reach that node first.
+      // Wait for the commits that the other node may have sent: they may not have reached this node yet.
       return await this.#parts.live.catchUp(() => this.#isClosed || this.#begin(session))
     }
     const retained = await this.#prepareRetained(session, owed, () => this.#begin(session))
@@ -107,7 +107,7 @@ export class LiveClient implements Subscriber {
   }
 
   #begin(session: MqttSession): void {
-    // The previous connection must not acknowledge any more.
+    // The previous connection must not acknowledge messages any more.
     session.receiver?.close()
     session.receiver = this
     this.#session = session
@@ -117,14 +117,14 @@ export class LiveClient implements Subscriber {
     this.#register()
   }
 
-  /** Call it after CONNACK. @returns the number of dropped messages. @throws ThingwireError of the store */
+  /** Call this after CONNACK. @returns the number of dropped messages @throws ThingwireError of the store */
   async sendMissed(): Promise<number> {
     const session = this.#session
     if (!this.#missed || !session) return 0
     const { gap, upTo, retained, shown = [] } = this.#missed
     this.#missed = undefined
     const sending = retained?.send()
-    // It is awaited below, unless the log fails first.
+    // The promise is awaited below, unless reading the log fails first.
     sending?.catch(() => {})
     const { messages, dropped } = await findMissed(this.#parts.live.log, session, upTo)
     if (this.#isClosed) return 0
@@ -138,7 +138,7 @@ export class LiveClient implements Subscriber {
     return dropped
   }
 
-  /** Sends a retained view of resources whose messages were dropped. */
+  /** Sends the retained messages of resources whose live messages were dropped. */
   async #showPresent(session: MqttSession, shown: readonly Subscription[]): Promise<void> {
     const filters = new Set(shown.map(({ filter }) => filter))
     const owed = session.interests.oweRetained(this.#parts.live.writeNumber, filters)
@@ -147,7 +147,7 @@ export class LiveClient implements Subscriber {
     await retained?.send()
   }
 
-  /** Adds subscriptions. Later live messages wait for the retained ones of `sendRetained`. @throws ThingwireError of the store */
+  /** Adds subscriptions. Later live messages wait for the messages of `sendRetained`. @throws ThingwireError of the store */
   async subscribe(subscriptions: readonly Omit<Subscription, 'from'>[]): Promise<void> {
     const { live } = this.#parts
     const session = this.#session
@@ -165,7 +165,7 @@ export class LiveClient implements Subscriber {
     })
   }
 
-  /** Calls `begin` at the place among the live messages where the retained ones belong. */
+  /** Calls `begin` at the place in the order of live messages where the retained messages belong. */
   async #prepareRetained(
     { interests }: MqttSession,
     subscriptions: readonly Subscription[],
@@ -200,7 +200,7 @@ export class LiveClient implements Subscriber {
     this.#answers.push({ thingId: '', topic: () => topic, payload, qos })
   }
 
-  /** Call it after SUBACK. @throws ThingwireError of the store */
+  /** Call this after SUBACK. @throws ThingwireError of the store */
   async sendRetained(): Promise<void> {
     for (const answer of this.#answers.splice(0)) this.#outbox.push(answer)
     const retained = this.#retained
@@ -213,7 +213,7 @@ export class LiveClient implements Subscriber {
     this.#register()
   }
 
-  /** @returns whether this class has sent a message with the packet id */
+  /** @returns whether the packet id belongs to a message that this class has sent */
   ack(messageId: number): boolean {
     if (this.#isClosed || !this.#session?.unacked.ack(messageId)) return false
     this.#retainedById.get(messageId)?.acked(messageId)
@@ -233,13 +233,13 @@ export class LiveClient implements Subscriber {
       const qos = wantedQoS(write, place, interest)
       if (qos === undefined) continue
       const message = messageAt(write, place, qos)
-      // After a crash another write may get the number of one that is not stored.
+      // A write that is not stored gets no position: after a crash, another write may get its number.
       this.#outbox.push(stored && qos === 1 ? { ...message, position: { writeNumber, place } } : message)
     }
   }
 
   deliverRefused(thingId: string, payload: Buffer): void {
-    // Without a position it is not sent again to an absent client, who can read the last 100 over HTTP.
+    // The message has no position, so it is not sent again to a client that returns: the last 100 can be read over HTTP.
     const qos = this.#session?.interests.in(thingId).errors
     if (qos !== undefined) this.#outbox.push({ thingId, topic: errorsTopic, payload, qos })
   }
@@ -249,13 +249,13 @@ export class LiveClient implements Subscriber {
     this.#end(new Error('messages were missed'))
   }
 
-  /** Disconnects the client, which gets a new retained view when it returns. */
+  /** Disconnects the client, which gets the retained messages when it returns. */
   #end(error: Error): void {
     this.#session?.interests.oweRetained(this.#parts.live.writeNumber)
     this.#parts.socket.destroy(error)
   }
 
-  /** Sends nothing more. May be called again. */
+  /** Stops sending. May be called more than once. */
   close(): void {
     if (this.#isClosed) return
     // If everything is acknowledged, the next connection need not read these commits again.
@@ -312,13 +312,13 @@ function owedRetained({ interests }: MqttSession): readonly Subscription[] {
   return [...interests].filter(({ owedRetained }) => owedRetained !== undefined)
 }
 
-/** There is room for more packets of the broker while fewer bytes than these wait. */
+/** While fewer bytes than this are queued, there is room for more packets of the broker. */
 const mostWaiting = 256 * 1024
 
-/** Packets of the broker on other topics, on their way through the outbox of a client. */
+/** Packets of the broker on topics that are not Thingwire's, on their way through the outbox of a client. */
 class BrokerPackets {
   readonly #outbox: Outbox<Outgoing>
-  /** Bytes, including held packets. */
+  /** Number of queued bytes, including those of held packets. */
   #waiting = 0
   /** Packets that must not overtake the answer to a SUBSCRIBE or UNSUBSCRIBE. */
   #held: Outgoing[] | undefined
@@ -328,7 +328,7 @@ class BrokerPackets {
     this.#outbox = outbox
   }
 
-  /** @param isPaced the sender waits for room, so the packets do not count towards the 8 MiB of a stuck subscriber */
+  /** @param isPaced whether the sender waits for room; if so, the packets do not count towards the 8 MiB of a stuck subscriber */
   push(packets: Buffer, isPaced: boolean): void {
     this.#waiting += packets.length
     const item = { thingId: '', topic: () => '', payload: packets, qos: 0, isEncoded: true, isPaced } as const
@@ -347,12 +347,12 @@ class BrokerPackets {
     for (const item of held) this.#outbox.pushBeside(item)
   }
 
-  /** Resolves when there is room for more packets; undefined: there is. */
+  /** Resolves when there is room for more packets; undefined if there is room now. */
   room(): Promise<void> | undefined {
     return this.#waiting < mostWaiting ? undefined : new Promise(resolve => void this.#onRoom.push(resolve))
   }
 
-  /** Bytes have left the outbox. */
+  /** Call this when bytes have left the outbox. */
   left(bytes: number): void {
     this.#waiting -= bytes
     if (this.#waiting >= mostWaiting) return

@@ -3,30 +3,30 @@ import { payloadOf } from '../sessions/missed.ts'
 import type { MessagePosition } from '../sessions/unacked.ts'
 import { valuesTopic, wholeTopic } from '../topics.ts'
 
-/** Notified when its messages are sent and acknowledged. */
+/** Retained messages of one delivery: notified when one of them is sent or acknowledged. */
 export interface AckedParts {
   sent(messageId: number): void
   acked(messageId: number): void
 }
 
-/** A message to a client; the topic is made when the message leaves. */
+/** A message to a client. The topic is made when the message is sent. */
 export interface Outgoing {
   readonly thingId: string
   /** @param ref the client's spelling of the thing */
   readonly topic: (ref: string) => string
   readonly payload: Buffer
   readonly qos: 0 | 1
-  /** Position in the commit log; undefined: the message is not sent again in a later connection. */
+  /** Position in the commit log; undefined if the message is not sent again in a later connection. */
   readonly position?: MessagePosition
-  /** Packet id under which it was sent before. */
+  /** Packet id under which the message was sent before. */
   readonly messageId?: number | undefined
-  /** Whether it may have been sent before. */
+  /** Whether the message may have been sent before. */
   readonly isDuplicate?: boolean
-  /** `LiveWrite.committedAt`. */
+  /** See `LiveWrite.committedAt`. */
   readonly committedAt?: number | undefined
-  /** The payload is complete packets of the broker. */
+  /** Whether the payload consists of complete packets of the broker. */
   readonly isEncoded?: true
-  /** The sender waits for room before it sends more. */
+  /** Whether the sender waits for room before it sends more. */
   readonly isPaced?: boolean
   /** The delivery that a retained message belongs to. */
   readonly retained?: AckedParts

@@ -7,20 +7,20 @@ import { deliveredQoS, type Interests, refsOf, type Subscription } from '../sess
 import { dateTopic, limitsTopic, parseThingFilter, selectionOf, valuesTopic } from '../topics.ts'
 import type { AckedParts, Outgoing } from './outgoing.ts'
 
-/** For all clients: 50 clients with 90 things each read 4,500 views, and writes need the same threads of the pool. */
+/** Limits reads of all clients: 50 clients with 90 things each read 4,500 views, and writes need the same threads of the pool. */
 const views = new FairQueue(3)
 
 interface RetainedDeliveryParts {
-  /** `principalName` of the client, or a name of one connection: readers take turns. */
+  /** `principalName` of the client, or a name that only one connection has: readers take turns by name. */
   readonly reader: string
-  /** Taken at the place of the gap among the live messages. Closed here. */
+  /** Taken at the place of the gap in the order of live messages, and closed by this class. */
   readonly snapshot: Snapshot
   readonly gap: Slot<Outgoing>
   readonly subscriptions: readonly Subscription[]
   readonly interests: Interests
   readonly maySee: (thingId: string) => Promise<boolean>
   readonly clock: ReceiptClock
-  /** Bytes. */
+  /** The limit to announce, bytes. */
   readonly maxPacketSize: number
 }
 
@@ -34,12 +34,12 @@ export class RetainedDelivery implements AckedParts {
     this.#parts = parts
   }
 
-  /** Call it once, after SUBACK. @throws ThingwireError of the store */
+  /** Call this once, after SUBACK. @throws ThingwireError of the store */
   async send(): Promise<void> {
     const { reader, snapshot, gap, subscriptions, maySee, clock, maxPacketSize } = this.#parts
     try {
       this.#pushOnce('limits', limitsTopic, () => JSON.stringify({ maxPacketSize }))
-      // After the limits: a forwarder begins to write when it has got the date.
+      // The date is pushed after the limits: a forwarder begins to write when it receives the date.
       this.#pushOnce('date', dateTopic, () => serverTimeText(clock.now(), 'UTC'))
       for await (const page of views.stream(reader, retainedView(snapshot, subscriptions, maySee))) {
         for (const { latest, qos } of page) {
@@ -66,7 +66,7 @@ export class RetainedDelivery implements AckedParts {
     this.#settle()
   }
 
-  /** Call it instead of `send`. */
+  /** Closes the snapshot. Call this if `send` will not be called. */
   async drop(): Promise<void> {
     await this.#parts.snapshot.close()
   }
@@ -79,7 +79,7 @@ export class RetainedDelivery implements AckedParts {
     }
   }
 
-  /** Pushes one message for each thing that the filters name. */
+  /** Pushes one message for each thing that a filter names. */
   #pushOnce(name: 'date' | 'limits', topic: (ref: string) => string, text: () => string): void {
     const { gap, subscriptions } = this.#parts
     const qosOfThing = new Map<string, 0 | 1>()
@@ -101,17 +101,17 @@ interface RetainedItem {
 }
 
 /**
- * The latest records that filters select in a snapshot (contract §7.5), a page at a time. A record that several filters select
- * comes once, at the higher QoS.
+ * The latest records that the filters select in a snapshot (contract §7.5), page by page. A record that several filters select is
+ * returned once, with the higher QoS.
  *
- * @param maySee called with each thing that a filter of every thing selects
+ * @param maySee called with each thing that a filter for every thing selects
  */
 async function* retainedView(
   snapshot: Snapshot,
   subscriptions: readonly Subscription[],
   maySee: (thingId: string) => Promise<boolean>,
 ): AsyncGenerator<readonly RetainedItem[]> {
-  // QoS 1 first: a record that it selects is not wanted again at QoS 0.
+  // QoS 1 comes first, so a record selected at QoS 0 and 1 is sent at QoS 1.
   const wanted = subscriptions
     .flatMap(subscription => {
       const qos = deliveredQoS(subscription.qos)

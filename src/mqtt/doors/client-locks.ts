@@ -2,15 +2,15 @@ import { type Lock, LockLost, type Locks, type TakenLock } from '../../core/lock
 import type { Connection } from '../connection/connection.ts'
 import { clientLock } from '../sessions/client-lock.ts'
 
-/** The locks of clients (contract §4.2): the newest connection of a client, on any node, replaces the others (MQTT-3.1.4-2). */
+/** The locks of clients (contract §4.2): a client's newest connection, on any node, replaces its previous one (MQTT-3.1.4-2). */
 export class ClientLocks {
   readonly #locks: Locks
   readonly #onReplaced: (connection: Connection, name: string) => void
   readonly #stopListening: () => void
-  /** By owner of the lock. */
+  /** Connections by owner of the lock. */
   readonly #connections = new Map<string, Connection>()
   #underWay = 0
-  /** Owners that were lost while `take` was under way: its connection may not be in `#connections` yet. */
+  /** Owners that lost their lock while a `take` was under way: their connection may not be in `#connections` yet. */
   readonly #lost = new Set<string>()
 
   /** @param onReplaced called before a replaced connection is closed, with the name of its lock */
@@ -27,8 +27,8 @@ export class ClientLocks {
   /**
    * Takes the client's lock. When this resolves, everything that former owners have stored can be read.
    *
-   * @param clientId inside the broker
-   * @throws LockLost if the connection is closed and another one has the client
+   * @param clientId client id inside the broker
+   * @throws LockLost if the connection is closed and another connection has the lock
    * @throws ThingwireError of the store
    */
   async take(connection: Connection, clientId: string): Promise<TakenLock> {
@@ -43,7 +43,7 @@ export class ClientLocks {
     }
   }
 
-  /** A closed connection, whose PUBLISHes may still be pending, must not replace another one. */
+  /** A closed connection may still have pending PUBLISHes, but must not replace another connection. */
   async #takeFor(connection: Connection, name: string): Promise<TakenLock> {
     if (!connection.socket.destroyed) return await this.#locks.take(name)
     const lock = await this.#locks.takeFrom(name, undefined)
@@ -56,7 +56,7 @@ export class ClientLocks {
     return this.#connections.get(owner)?.state === 'rejected'
   }
 
-  /** The connection is closed, and none of its packets is pending. @throws ThingwireError of the store */
+  /** Call this when the connection is closed and none of its packets is pending. @throws ThingwireError of the store */
   async release(lock: Lock): Promise<void> {
     this.#connections.delete(lock.owner)
     await this.#locks.release(lock)

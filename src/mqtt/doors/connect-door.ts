@@ -28,11 +28,11 @@ interface ConnectDoorParts extends Pick<DoorOptions, 'ownsBroker' | 'relay' | 'o
   readonly isClosing: () => boolean
 }
 
-/** The broker's question whether to accept a client: exactly one of these is called. */
+/** The broker's question whether to accept a client. Exactly one of these functions is called. */
 export interface BrokerQuestion {
   readonly accept: () => void
   readonly refuse: (refusal: ConnectRefused) => void
-  /** Lets the host decide on its own client. */
+  /** Lets the host decide about its own client. */
   readonly askHost: () => void
 }
 
@@ -59,7 +59,7 @@ export class ConnectDoor {
     const broker = await handToBroker()
     if (refusal) return broker.refuse(refusal)
     if (connection.isHosts) return broker.askHost()
-    // The connection checks the keep-alive itself: the broker reads nothing before its persistence has answered.
+    // The connection checks the keep-alive itself: the broker reads nothing until its persistence has answered.
     packet.keepalive = 0
     connection.accept()
     broker.accept()
@@ -82,7 +82,7 @@ export class ConnectDoor {
     }
   }
 
-  /** Credential, admission, lock, session, topics, will. @throws ConnectRefused @throws ThingwireError @throws LockLost */
+  /** Handles credential, admission, lock, session, topics, will. @throws ConnectRefused @throws ThingwireError @throws LockLost */
   async #admit(connection: Connection, packet: ConnectPacket): Promise<void> {
     const { things, ownership, isClosing, ownsBroker, sessions } = this.#parts
     const { access, isReady } = things
@@ -99,10 +99,10 @@ export class ConnectDoor {
     await this.#beginRelay(connection, before)
     if (will) {
       await this.#keepWill(connection, admission, will)
-      // Otherwise the broker would store the topic, with the token in it, and publish the will.
+      // Otherwise the broker would store the will's topic, which contains the token, and publish the will.
       delete packet.will
     }
-    // The connection may have closed, or been refused for being late.
+    // The connection may have been closed, or refused because it took too long.
     if (connection.state === 'rejected' || connection.socket.destroyed) return
     restoreAliases(connection)
     if (connection.session) await connection.live.resume(connection.session)
@@ -146,14 +146,14 @@ export class ConnectDoor {
     }
     await ownership.prove(connection, thingId)
     const lock = connection.lockOf(thingId)
-    // latin1 keeps every byte: a body that is not UTF-8 must be refused as it came.
+    // latin1 keeps every byte: a body that is not UTF-8 must reach the check unchanged, to be refused.
     const read = Buffer.from(body, 'base64').toString('latin1')
     const struck = Buffer.from(connection.tokens.strikeOut(read), 'latin1')
     const kept = { ...will, owner: ownerOf(admission, thingId), body: struck.toString('base64') }
     connection.will = { name: await wills.keep(kept, lock), will: kept, lock }
   }
 
-  /** After CONNACK: sends missed messages, then retained values. */
+  /** Call this after CONNACK. Sends missed messages, then retained messages. */
   sendOwed(connection: Connection): void {
     const send = async () => {
       const dropped = await connection.live.sendMissed()
@@ -163,7 +163,7 @@ export class ConnectDoor {
     send().catch((error: Error) => connection.close(error))
   }
 
-  /** Counts bad credentials of an address; over the limit, that is the reason of the refusal (contract §9). */
+  /** Counts bad credentials per address. Above the limit, the limit becomes the reason of the refusal (contract §9). */
   #limited(connection: Connection, refusal: ConnectRefused): ConnectRefused {
     if (refusal.returnCode !== 4) return refusal
     const error = this.#parts.countFailure(connection, new ThingwireError('invalid_session'))
@@ -171,14 +171,14 @@ export class ConnectDoor {
   }
 }
 
-/** Changes a CONNECT so that the broker keeps no session of its own: Thingwire does. */
+/** Changes a CONNECT so that the broker keeps no session: Thingwire keeps it. */
 function changeForBroker(packet: ConnectPacket, { admission, relayed }: Connection): void {
   // Only the relay makes the broker's session persistent.
   if (!relayed?.isPersistent) packet.clean = true
   // The scoped client id is longer than MQTT 3.1 allows.
   packet.protocolVersion = 4
-  // A unique id, since locks decide which connection stays: a broker that gets an older connection late would close the newest.
-  // The relay needs the plain id to find the session.
+  // The id is made unique, since locks decide which connection stays: a broker that gets an older connection late would close the
+  // newest one. The relay needs the plain id to find the session.
   if (admission && !relayed) packet.clientId = `${packet.clientId}#${randomUUID()}`
 }
 

@@ -11,15 +11,15 @@ interface DeparturesParts {
   readonly ownership: Ownership
   readonly relay: Relay | undefined
   readonly retries: StoreRetries
-  /** Called with errors that no retry has solved. */
+  /** Called with errors that retries have not solved. */
   readonly onFailed: (error: unknown) => void
 }
 
-/** Cleans up after closed connections, once none of their packets is pending: session, will and locks. */
+/** Cleans up session, will and locks of closed connections, once none of their packets is pending. */
 export class Departures {
   readonly #parts: DeparturesParts
   readonly #leavings = new Set<Promise<void>>()
-  /** Names of the wills that this process leaves to their clients, the next process or another node. */
+  /** Names of the wills that this process leaves for their clients, the next process or another node. */
   readonly #orphanedWills = new Set<string>()
   #isClosing = false
 
@@ -27,7 +27,7 @@ export class Departures {
     this.#parts = parts
   }
 
-  /** The connection is closed. May be called again. */
+  /** Call this when the connection is closed. May be called more than once. */
   leave(connection: Connection): void {
     const leaving = this.#leave(connection)
       .catch(this.#parts.onFailed)
@@ -35,7 +35,7 @@ export class Departures {
     this.#leavings.add(leaving)
   }
 
-  /** The client has sent DISCONNECT. @returns resolves when the will is discarded; undefined: there is none */
+  /** Discards the will after a DISCONNECT. @returns a promise that resolves when this is done; undefined if there is no will */
   forgetWill(connection: Connection): Promise<void> | undefined {
     const { will } = connection
     return will && this.#discard(connection, will)
@@ -47,8 +47,8 @@ export class Departures {
   }
 
   /**
-   * From now on wills are left instead of written. Close the connections only when this resolves: otherwise a client could
-   * reconnect to another node that takes its connection for open, and writes its will. Never rejects.
+   * From now on wills are left in the store instead of written. Close the connections only when this resolves: otherwise a client
+   * could reconnect to another node, which would take the old connection for open and write its will. Never rejects.
    */
   async leaveWills(connections: readonly Connection[]): Promise<void> {
     this.#isClosing = true
@@ -65,7 +65,7 @@ export class Departures {
     ownership.leave(connection)
     connection.live.close()
     await connection.admitting
-    // Pending PUBLISHes come before the will, and need the lock.
+    // Pending PUBLISHes are written before the will, and need the lock.
     await connection.inbound.whenIdle()
     const { session, will, relayed, end, state } = connection
     connection.session = undefined
@@ -81,7 +81,7 @@ export class Departures {
 
   async #leaveWill({ name, will, lock }: KeptWill, isVoid: boolean): Promise<void> {
     const { retries, wills } = this.#parts
-    // Without a lock, so that it works after a loss of the lock: the next owner would find the void will and write it.
+    // No lock is given, so this works even after the lock was lost: its next owner would find the void will and write it.
     if (isVoid) await retries.run(() => wills.discard(name, undefined))
     else if (!this.#isClosing) await wills.write(name, will, lock)
     // The client was being admitted when this process began to close.
@@ -90,7 +90,7 @@ export class Departures {
 
   async #leaveAll(names: readonly string[]): Promise<void> {
     for (const name of names) this.#orphanedWills.add(name)
-    // If the store is away, other nodes treat them as wills of a dead process.
+    // If the store is unavailable, other nodes treat these as wills of a dead process.
     await this.#parts.wills.leave(names).catch(() => {})
   }
 }

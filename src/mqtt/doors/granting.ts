@@ -9,7 +9,7 @@ import { unlessRefused } from '../unless-refused.ts'
 
 export interface Granted {
   readonly subscription: Omit<Subscription, 'from'>
-  /** undefined: the filter is for several things */
+  /** undefined if the filter is for several things */
   readonly thingId: string | undefined
 }
 
@@ -20,11 +20,11 @@ interface GrantParts {
 }
 
 /**
- * Grants a filter (contract §7.3). A client with a credential may see what that credential allows; a token in the filter is then
- * only a spelling of the thing, since a subscription may outlive the connection.
+ * Grants a filter (contract §7.3). A client with a credential may see what that credential allows; a token in the filter then only
+ * names the thing, since a subscription may outlive the connection.
  *
- * @returns undefined: the filter is refused
- * @throws ThingwireError if the store is away
+ * @returns undefined if the filter is refused
+ * @throws ThingwireError if the store is unavailable
  */
 export async function grantFilter(
   connection: Connection,
@@ -81,7 +81,7 @@ async function thingOf(
   )
 }
 
-/** A `+` in the place of the thing. */
+/** Grants a filter with `+` instead of a thing. */
 async function grantSeveral(
   { admission }: Connection,
   { topic: filter, qos }: AskedFilter,
@@ -100,13 +100,13 @@ async function grantSeveral(
   return { subscription, thingId: undefined }
 }
 
-/** Whether the filter selects only refused writes, which the client may not see. */
+/** Whether the filter selects only refused writes, and the client may not see those. */
 function isOfNothing({ filter, isReadOnly = false }: Omit<Subscription, 'from'>): boolean {
   const { values, whole, errors, date, limits } = selectionOf(filter)
   return isReadOnly && errors && !values && !whole && !date && !limits
 }
 
-/** Restores the spellings of a resumed session. Tokens are not stored; the client's own credential takes their place. */
+/** Restores how a resumed session spells things. Tokens are not stored, so the client's current credential is used instead. */
 export function restoreAliases({ aliases, principal, admission, session }: Connection): void {
   const credential = admission?.credential
   // Only a thing's client presents a token of the thing.
@@ -117,7 +117,7 @@ export function restoreAliases({ aliases, principal, admission, session }: Conne
   }
 }
 
-/** A filter of an UNSUBSCRIBE with the thing id in place of a token. */
+/** A filter of an UNSUBSCRIBE, with the thing id instead of a token. */
 export async function canonicalFilter(filter: string, access: Access): Promise<string> {
   const ref = refOfThingTopic(filter)
   if (ref === undefined || !isToken(ref)) return filter

@@ -31,7 +31,7 @@ import { PublishDoor, type PublishDoorParts } from './publish-door.ts'
 import { RejectedConnections } from './rejected-connections.ts'
 import { SubscribeDoor } from './subscribe-door.ts'
 
-/** Milliseconds. The shortest keep-alive, 1 s, ends after 1.5 s. */
+/** Interval of checks, milliseconds. The shortest keep-alive, 1 s, ends after 1.5 s. */
 const tickInterval = 500
 
 /** The MQTT door on one broker. */
@@ -120,7 +120,7 @@ export class MqttDoor {
     return [ingest.onRefused(send), nodes.onRefused(send)]
   }
 
-  /** Closes connections whose grants get narrower: their clients return with the remaining subscriptions. */
+  /** Closes connections of things that lose a grant. Their clients return with the remaining subscriptions. */
   #hearTopics(relay: Relay | undefined): readonly (() => void)[] {
     if (!relay) return []
     const hear = async (thingId: string): Promise<void> => {
@@ -152,13 +152,13 @@ export class MqttDoor {
     return () => clearInterval(ticking)
   }
 
-  /** @param accept passes the broker the stream that it takes for the socket */
+  /** @param accept passes the broker the stream that it uses as the socket */
   onConnection(socket: Duplex, accept: (stream: Duplex) => Client): Client {
     const connection = new Connection(socket, accept, this.#parts)
     const { client, inbound, broker } = connection
     connection.handleWith(new PacketDoor(connection, this.#packets))
     this.#connections.set(client, connection)
-    // The host's hooks are about to be restored, and will judge this client.
+    // The host's hooks are about to be restored, and will decide about this client.
     if (this.#isClosing && !this.#options.ownsBroker) inbound.stop()
     socket.once('close', () => {
       this.#connections.delete(client)
@@ -176,7 +176,7 @@ export class MqttDoor {
     return this.#connections.has(client)
   }
 
-  /** Whether the client is the host's. Known after `connect`. */
+  /** Whether the client is the host's. Known only after `connect`. */
   isHosts(client: Client): boolean {
     return this.#connections.get(client)?.isHosts === true
   }
@@ -186,13 +186,13 @@ export class MqttDoor {
     return this.#options.relay?.of(client)?.subscriptions.has(filter) === true
   }
 
-  /** The message as a client gets it from the broker; null: it gets none; undefined: the host decides. */
+  /** The message as the broker sends it to a client; null if the client must not get it; undefined if the host decides. */
   relayed(client: Client, packet: AedesPublishPacket): AedesPublishPacket | null | undefined {
     const { relay } = this.#options
     return relay && (relay.of(client)?.forward(packet) ?? null)
   }
 
-  /** Answers a CONNECT, as `ConnectDoor.connect`. Never rejects. */
+  /** Answers a CONNECT; see `ConnectDoor.connect`. Never rejects. */
   async connect(
     client: Client,
     packet: ConnectPacket,
@@ -233,33 +233,33 @@ export class MqttDoor {
     putHooksBack()
     for (const stop of this.#stops) stop()
     for (const { admission, isHosts, inbound, socket } of this.#connections.values()) {
-      // The host judges a client that has not sent CONNECT yet.
+      // The host decides about a client that has not sent CONNECT yet.
       if (admission ? isHosts : !this.#options.ownsBroker) inbound.release()
       else socket.destroy()
     }
     this.#sessions.close()
-    // From here on nothing is retried: another node or the next start does it.
+    // From here on nothing is retried: another node or the next start does that.
     this.#retries.close()
     for (const connection of connections) this.#departures.leave(connection)
     await this.#departures.close()
     this.#locks.close()
   }
 
-  /** An outage is no defect: `onOutage` has reported it, and the step was retried until the door closed. */
+  /** An outage is not a defect: `onOutage` has reported it, and the step was retried until the door closed. */
   readonly #onFailed = (error: unknown): void => {
     if (!isOutage(error)) this.#options.onDefect(error)
   }
 }
 
-/** Most messages of one thing in `window` (contract §7.2). */
+/** Maximum number of messages about one thing within `window` (contract §7.2). */
 const maximumMessages = 10
-/** Milliseconds. */
+/** Period of that limit, milliseconds. */
 const window = 1_000
 
-/** Sends refused writes on `things/<id>/errors`, at a bounded rate: a device that sends only nonsense must not flood subscribers. */
+/** Sends refused writes on `things/<id>/errors`, but not too many: a device that sends only nonsense must not flood subscribers. */
 class RefusedMessages {
   readonly #live: Live
-  /** Times of the latest messages by thing id, oldest first; the thing with the newest message is last. */
+  /** Times of recent messages by thing id, oldest first; the thing with the newest message is the last entry of the map. */
   readonly #sent = new Map<string, number[]>()
 
   constructor(live: Live) {
@@ -347,12 +347,12 @@ class PacketDoor implements PacketHandler {
       if (waiting) socket.write(waiting)
       return undefined
     }
-    // An ack of Thingwire's client for an unknown packet id is ignored.
+    // From a client of Thingwire, an ack for an unknown packet id is ignored.
     if (isHosts || broker.uses(messageId)) this.#connection.passToBroker()
     if (cmd === 'puback' || cmd === 'pubcomp') broker.acked(messageId)
   }
 
-  /** Discards the will before the connection is closed, so that it cannot apply afterwards, even if the process dies. */
+  /** Discards the will before the connection is closed, so the will cannot apply afterwards even if the process dies. */
   #takeLeave(): Promise<void> | undefined {
     const connection = this.#connection
     connection.disconnected()

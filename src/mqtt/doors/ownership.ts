@@ -5,20 +5,20 @@ import type { StoreRetries } from '../sessions/store-retries.ts'
 import type { Wills } from '../wills/wills.ts'
 import type { ClientLocks } from './client-locks.ts'
 
-/** How long an anonymous connection may stay without a valid token, milliseconds (contract §7.1). */
+/** How long an anonymous connection may go without a valid token, milliseconds (contract §7.1). */
 const proofDeadline = 60_000
 
 interface OwnershipParts {
   readonly locks: ClientLocks
   readonly wills: Wills
   readonly retries: StoreRetries
-  /** Called with errors that no retry has solved. */
+  /** Called with errors that retries have not solved. */
   readonly onFailed: (error: unknown) => void
 }
 
 /**
- * Decides which connection acts for a client. A connection with a credential does from CONNECT on. An anonymous connection does
- * once it has used a thing's token: then it takes over from an older one with the same client id and thing.
+ * Decides which connection acts for a client. A connection with a credential does so from CONNECT on. An anonymous connection does
+ * so once it has used a thing's token: it then takes over from an older connection with the same client id and thing.
  */
 export class Ownership {
   readonly #parts: OwnershipParts
@@ -32,7 +32,7 @@ export class Ownership {
     this.#parts = parts
   }
 
-  /** Takes the client over, and deals with the will of its previous connection. @throws LockLost @throws ThingwireError of the store */
+  /** Takes over the client and handles the will of its previous connection. @throws LockLost @throws ThingwireError of the store */
   async takeOver(connection: Connection, clientId: string): Promise<TakenLock> {
     const lock = await this.#parts.locks.take(connection, clientId)
     try {
@@ -51,9 +51,9 @@ export class Ownership {
   }
 
   /**
-   * An anonymous client has used a token of a thing.
+   * Call this when an anonymous client has used a token of a thing.
    *
-   * @returns resolves when the connection has taken over; undefined: it had before, or it is not anonymous
+   * @returns a promise that resolves when the connection has taken over; undefined if it had before, or is not anonymous
    * @throws ThingwireError of the store
    */
   prove(connection: Connection, thingId: string): Promise<void> | undefined {
@@ -86,7 +86,7 @@ export class Ownership {
     if (connection.state === 'left') this.#release(lock)
   }
 
-  /** The connection is closed. Its pending packets go on. */
+  /** Call this when the connection is closed. Its pending packets are still handled. */
   leave(connection: Connection): void {
     this.#forgetDeadline(connection)
     const { admission, locksOfThings } = connection
@@ -98,7 +98,7 @@ export class Ownership {
     }
   }
 
-  /** No packet of the connection is pending any more. */
+  /** Releases the locks. Call this when no packet of the connection is pending. */
   release({ lock, locksOfThings }: Connection): void {
     for (const each of locksOfThings?.values() ?? []) this.#release(each)
     if (lock) this.#release(lock)
@@ -109,14 +109,14 @@ export class Ownership {
     this.#deadlines.delete(connection)
   }
 
-  /** If the store fails, the lock ends with the node. */
+  /** If the store fails until the door closes, the lock ends with the node. */
   #release(lock: Lock): void {
     const { retries, locks, onFailed } = this.#parts
     retries.run(() => locks.release(lock)).catch(onFailed)
   }
 }
 
-/** The client that a connection acts for: of an anonymous connection, the client with its given id among those of the thing. */
+/** The client that a connection acts for. For an anonymous connection: the thing's client with the given client id. */
 export function ownerOf({ kind, clientId, givenClientId }: Admission, thingId: string): string {
   return kind !== 'anonymous' || givenClientId === '' ? clientId : `anonymous.${thingId}:${givenClientId}`
 }

@@ -22,40 +22,40 @@ import { whyNotGranted } from './refused-topic.ts'
 import { thingOf } from './rejected-connections.ts'
 
 export interface PublishDoorParts extends Pick<MqttThings, 'access' | 'ingest' | 'documents' | 'observer'> {
-  /** Serves other topics; undefined: nobody does, or the host does. */
+  /** Serves topics that are not Thingwire's; undefined if the host serves them, or nobody does. */
   readonly relay: Relay | undefined
   readonly rate: WriteRate
   readonly ownership: Ownership
   readonly countFailure: CountFailure
-  /** Called when a client publishes where it may not, and there is no single thing whose list could report it. */
+  /** Called when a client publishes where it may not, and there is no single thing that could list the refusal. */
   readonly onElsewhere: (connection: Connection, error: ThingwireError) => void
 }
 
-/** Id of the thing; or why the client may not publish there, which is reported (contract §7.7). */
+/** Id of the thing, or a reason why the client may not publish there, which is reported (contract §7.7). */
 type Authorised = string | Promise<string | ThingwireError>
 
 interface Address {
   readonly topic: string
-  /** Undefined: the topic belongs to no thing. */
+  /** undefined if the topic does not belong to one thing. */
   readonly ref: string | undefined
   readonly isOfWrites: boolean
 }
 
-/** Marks a promise as handled that is awaited later. */
+/** Marks a promise that is awaited later as handled. */
 const handledBelow = () => {}
 
-/** Over MQTT the body contains the options (contract §2). */
+/** In MQTT, the options are part of the body (contract §2). */
 const noOptions = {}
 
-/** The PUBLISHes of one connection: committed and acknowledged in the order of arrival. */
+/** Handles the PUBLISHes of one connection: they are committed and acknowledged in the order of arrival. */
 export class PublishDoor {
   readonly #connection: Connection
   readonly #parts: PublishDoorParts
   readonly #turns = new Turns()
-  /** Address of the latest packet, since most devices publish on one topic. */
+  /** Address of the latest packet, kept since most devices publish on one topic. */
   #address: Address | undefined
   #hasFailed = false
-  /** Present from the first message on another topic. */
+  /** Set from the first message on a topic that is not Thingwire's. */
   #relaying: RelayDoor | undefined
 
   constructor(connection: Connection, parts: PublishDoorParts) {
@@ -88,7 +88,7 @@ export class PublishDoor {
     release
       .then(
         () => {
-          // PUBREC goes first, even if the client has not waited for it.
+          // PUBREC is sent first, even if the client has not waited for it.
           acks.flush()
           if (!socket.destroyed) socket.write(encodeAck(types.pubcomp, messageId))
         },
@@ -104,7 +104,7 @@ export class PublishDoor {
     )
   }
 
-  /** As `promiseOf`, but sets `#hasFailed` synchronously. */
+  /** Like `promiseOf`, but sets `#hasFailed` synchronously. */
   #outcomeOf(begin: (ticket: Ticket<unknown>) => void): Promise<unknown> {
     return promiseOf(({ resolve, reject }) => {
       const failed = (error: unknown) => {
@@ -115,7 +115,7 @@ export class PublishDoor {
     })
   }
 
-  /** Writes synchronously if nothing has to be awaited, as for a thing that has written before. */
+  /** Writes synchronously if nothing has to be awaited, for example for a thing that has written before. */
   #deal(packet: Publish, ticket: Ticket<unknown>, arrival?: Arrival): undefined {
     if (this.#connection.relayed && this.#mayRelay(packet.topic))
       return settle(ticket, this.#relay(packet, arrival))
@@ -146,7 +146,7 @@ export class PublishDoor {
     }
   }
 
-  /** Writes a packet when all earlier ones are submitted. */
+  /** Writes a packet when all earlier packets are submitted. */
   async #writeInTurn(packet: Publish, authorised: Authorised, arrival?: Arrival): Promise<void> {
     const turn = this.#turns.take()
     if (typeof authorised === 'object') authorised.catch(handledBelow)
@@ -165,7 +165,7 @@ export class PublishDoor {
   }
 
   /**
-   * @returns the thing of the topic; or why the client may not publish there, which is reported (contract §7.7)
+   * @returns the thing of the topic, or a reason why the client may not publish there, which is reported (contract §7.7)
    * @throws Error to close the connection
    */
   #authorise(topic: string): Authorised {
@@ -186,13 +186,13 @@ export class PublishDoor {
     } catch (error) {
       if (!(error instanceof ThingwireError)) throw error
       countFailure(this.#connection, error)
-      // If the connection closed, the client would resend the packet for ever, and none of its later ones would be stored.
+      // If the connection closed, the client would resend the packet for ever, and no later packet would be stored.
       if (this.#connection.hasAuthenticated && !error.retryable) return error
       throw error
     }
   }
 
-  /** Parses a topic. The connection then relies on a token in it. */
+  /** Parses a topic. If it contains a token, the connection relies on that token from now on. */
   #addressOf(topic: string): Address {
     if (this.#address?.topic !== topic) {
       const ref = refOfThingTopic(topic)
@@ -202,7 +202,7 @@ export class PublishDoor {
     return this.#address
   }
 
-  /** @param arrival at QoS 2: a resent packet is not written again (contract §4.4 (d)) */
+  /** @param arrival set at QoS 2: a resent packet is not written again (contract §4.4 (d)) */
   #write(
     thingId: string | ThingwireError,
     packet: Publish,
@@ -232,7 +232,7 @@ export class PublishDoor {
     }
   }
 
-  /** Precedes PUBCOMP: otherwise, after a crash, a new write with the same packet id could pass for the old one. */
+  /** Must end before PUBCOMP: otherwise, after a crash, a new write with the same packet id could pass for the old one. */
   async #forget({ isPersistent, clientId }: MqttSession, messageId: number): Promise<void> {
     if (!isPersistent) return
     const name = inFlightName(clientId, messageId)
@@ -245,7 +245,7 @@ export class PublishDoor {
     return session
   }
 
-  /** @param asked the thing of the topic if the client may write to it, else why it may not */
+  /** @param asked id of the topic's thing if the client may write to the thing, else a reason why it may not */
   async #noteElsewhere(packet: Publish, asked: string | ThingwireError): Promise<void> {
     const [owner, refusal] = typeof asked === 'string' ? [asked] : [undefined, asked]
     await this.#noteRefused(packet, await this.#notAWriteTopic(packet.topic, refusal), owner)
@@ -259,7 +259,7 @@ export class PublishDoor {
     else await ingest.noteRefused({ thingId, door: 'mqtt', error, body: packet.payload })
   }
 
-  /** The message shows the topic without its token. */
+  /** The message of the error shows the topic without its token. */
   async #notAWriteTopic(topic: string, refusal?: ThingwireError): Promise<ThingwireError> {
     const { access, relay } = this.#parts
     const shown = shownTopic(topic, access.redactor)
@@ -276,7 +276,7 @@ export class PublishDoor {
   }
 }
 
-/** At QoS 0 a message over the rate is dropped, since no client sends it again. */
+/** Whether the message is dropped. At QoS 0, messages over the rate are dropped, since no client sends them again. */
 function isDropped({ qos }: Publish, error: ThingwireError): boolean {
   return qos === 0 && isRateExceeded(error)
 }
@@ -289,7 +289,7 @@ interface RelayDoorParts extends Pick<PublishDoorParts, 'access' | 'rate' | 'obs
   readonly relay: Relay
 }
 
-/** The messages of one connection on other topics, published in the order of arrival. */
+/** Publishes the messages of one connection on topics that are not Thingwire's, in the order of arrival. */
 class RelayDoor {
   readonly #connection: Connection
   readonly #relayed: RelayedClient
@@ -310,7 +310,7 @@ class RelayDoor {
   /**
    * Resolves when the message may be acknowledged.
    *
-   * @param arrival at QoS 2: a resent packet is not published again (contract §4.4 (d))
+   * @param arrival set at QoS 2: a resent packet is not published again (contract §4.4 (d))
    * @throws ThingwireError of the store; write_rate_exceeded; too_many_retained
    */
   async publish(packet: Publish, arrival?: Arrival): Promise<void> {
@@ -326,7 +326,7 @@ class RelayDoor {
         return
       }
       const { topic, payload, qos, retain, messageId } = packet
-      // Messages have a rate of their own, so they do not slow down the writes of the thing.
+      // Messages have a separate rate, so they do not slow down the writes of the thing.
       const { clientId } = this.#relayed
       const payer = `topics of ${clientId.slice(0, clientId.indexOf(':'))}`
       await rate.enter({ thingId: payer, door: 'mqtt', body: payload })

@@ -5,7 +5,7 @@ import type { TopicGrant } from '../../core/topics/topic-grant.ts'
 import type { Connection } from '../connection/connection.ts'
 import { forbiddenCharacter, longestShown } from '../shown-topic.ts'
 
-/** Why a client may not use another topic or filter, and the remedy. @returns sentences to follow a colon */
+/** Why a client may not use a topic or filter that is not Thingwire's, and the remedy. @returns sentences to put after a colon */
 export async function whyNotGranted(
   { principal, relayed }: Pick<Connection, 'principal' | 'relayed'>,
   use: TopicGrant['access'],

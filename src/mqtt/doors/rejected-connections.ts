@@ -5,17 +5,17 @@ import { ThingwireError } from '../../errors.ts'
 import type { ConnectRefused } from '../connection/admission.ts'
 import type { Connection } from '../connection/connection.ts'
 
-/** Milliseconds. A client is reported that is taken over this soon after its CONNECT, `reportedFrom` times in a minute. */
+/** If a client is taken over this soon after CONNECT (milliseconds), `reportedFrom` times in a minute, it is reported. */
 const quickTurn = 10_000
 const reportedFrom = 3
 const minute = 60_000
-/** Most clients that are watched for quick takeovers. */
+/** Maximum number of clients that are watched for quick takeovers. */
 const mostClients = 10_000
 
-/** Lists in a thing why its connections were refused or closed (contract §6.3), since MQTT 3.1.1 gives a client no reason. */
+/** Lists in a thing why its connections were refused or closed (contract §6.3): MQTT 3.1.1 gives a client no reason. */
 export class RejectedConnections {
   readonly #ingest: Pick<Ingest, 'noteRejected'>
-  /** Times of quick takeovers by name of the client's lock, on the clock of `performance.now()`. */
+  /** Times of quick takeovers, by name of the client's lock; clock of `performance.now()`, milliseconds. */
   readonly #takenOver = new Map<string, readonly number[]>()
 
   constructor(ingest: Pick<Ingest, 'noteRejected'>) {
@@ -23,12 +23,12 @@ export class RejectedConnections {
   }
 
   refused(connection: Connection, { returnCode, message }: ConnectRefused): void {
-    // The store is away, so it cannot list anything.
+    // The store is unavailable, so it cannot list anything.
     if (returnCode === 3) return
     this.#report(connection, new ThingwireError('connect_refused', `CONNACK ${returnCode}: ${message}`))
   }
 
-  /** @param error that closed the connection, if any */
+  /** @param error the error that closed the connection, if any */
   closed(connection: Connection, error: Error | null): void {
     if (!error || connection.end || isOfPeer(error) || isOfStore(error)) return
     const reported =
@@ -36,7 +36,7 @@ export class RejectedConnections {
     this.#report(connection, reported)
   }
 
-  /** Another connection has taken the client over. @param client name of its lock */
+  /** Call this when another connection has taken over the client. @param client name of the client's lock */
   replaced(connection: Connection, client: string): void {
     const now = performance.now()
     if (connection.socket.destroyed || now - connection.openedAt > quickTurn) return
@@ -59,7 +59,7 @@ export class RejectedConnections {
   }
 }
 
-/** The single thing that a connection writes for; undefined: none, several, or it may only read. */
+/** The single thing that a connection writes for; undefined if there is none or several, or it may only read. */
 export function thingOf({ principal, locksOfThings }: Connection): string | undefined {
   if (principal) return thingOfPrincipal(principal)
   const [thingId, ...others] = locksOfThings?.keys() ?? []
@@ -73,12 +73,12 @@ function thingOfPrincipal(principal: Principal): string | undefined {
   return others.length === 0 ? thingId : undefined
 }
 
-/** Errors of sockets and WebSockets have a code: the link broke, or the client closed it. */
+/** Whether the link broke or the client closed it: errors of sockets and WebSockets have a code. */
 function isOfPeer(error: Error): boolean {
   return 'code' in error
 }
 
-/** A failure of the store is not the client's fault; `/readyz` reports it. */
+/** Whether the store has failed, which is not the client's fault; `/readyz` reports it. */
 function isOfStore(error: Error): boolean {
   return error instanceof LockLost || (error instanceof ThingwireError && error.status === 503)
 }

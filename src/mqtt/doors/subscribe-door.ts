@@ -22,24 +22,24 @@ import { thingOf } from './rejected-connections.ts'
 interface SubscribeDoorParts {
   readonly things: Pick<MqttThings, 'access' | 'activationCodes' | 'ingest' | 'limits'>
   readonly sessions: Sessions
-  /** Serves other topics; undefined: nobody does, or the host does. */
+  /** Serves topics that are not Thingwire's; undefined if the host serves them, or nobody does. */
   readonly relay: Relay | undefined
   readonly ownership: Ownership
   readonly countFailure: CountFailure
-  /** Called when a filter is refused, and there is no single thing whose list could report it. */
+  /** Called when a filter is refused and there is no single thing that could list the refusal. */
   readonly onElsewhere: (connection: Connection, error: ThingwireError) => void
 }
 
-/** Most refused filters of one SUBSCRIBE that are reported. */
+/** Maximum number of refused filters of one SUBSCRIBE that are reported. */
 const mostReported = 10
 
-/** Filters between two checks of the time slice. */
+/** Number of filters between two checks of the time slice. */
 const decidedAtOnce = 10
 
-/** SUBACK code in place of the granted QoS (MQTT-3.9.3-2). */
+/** SUBACK code for a refused filter, instead of the granted QoS (MQTT-3.9.3-2). */
 const refused = 128
 
-/** Decides on SUBSCRIBE and UNSUBSCRIBE, and answers them. Filters on other topics go to the broker. */
+/** Decides about SUBSCRIBE and UNSUBSCRIBE, and answers them. Filters on topics that are not Thingwire's go to the broker. */
 export class SubscribeDoor {
   readonly #parts: SubscribeDoorParts
 
@@ -47,7 +47,7 @@ export class SubscribeDoor {
     this.#parts = parts
   }
 
-  /** Granted filters take effect and are stored before SUBACK; refused ones are reported. @throws ThingwireError of the store */
+  /** Granted filters take effect and are stored before SUBACK; refused filters are reported. @throws ThingwireError of the store */
   async subscribe(connection: Connection, { messageId, subscriptions }: Subscribe): Promise<void> {
     const { socket, live, broker, relayed, protocolVersion } = connection
     const crowded = new Set<string>()
@@ -57,7 +57,7 @@ export class SubscribeDoor {
       crowded,
     )
     const others = subscriptions.filter(({ topic }) => !isOurs(connection, topic) && isTopicFilter(topic))
-    // A repeated filter goes to the broker once, but SUBACK answers each (MQTT-3.8.4-5).
+    // A repeated filter is sent to the broker once, but SUBACK answers each occurrence (MQTT-3.8.4-5).
     const lastOf = [...new Map(others.map(asked => [asked.topic, asked])).values()]
     const sendRetained = lastOf.length > 0 ? relayed?.beginRetained() : undefined
     const relayedTopics = await this.#subscribeAtBroker(connection, messageId, lastOf, crowded)
@@ -67,7 +67,7 @@ export class SubscribeDoor {
       subscriptions.map(({ topic }) => topic).filter(topic => !granted.has(topic)),
       crowded,
     )
-    // MQTT 3.1 has no code for a refused filter: its clients would take 128 for a QoS (3.1, section 3.8).
+    // MQTT 3.1 has no code for a refused filter: a client would take 128 for a QoS (3.1, section 3.8).
     const otherwise = protocolVersion === 3 ? undefined : refused
     const answers = subscriptions.map(({ topic, qos }) => (granted.has(topic) ? qos : (otherwise ?? qos)))
     if (socket.destroyed) return
@@ -77,7 +77,7 @@ export class SubscribeDoor {
       sending?.catch((error: Error) => connection.close(error))
   }
 
-  /** Lists refused filters in the thing, or logs them for the operator, since most clients ignore SUBACK 128. */
+  /** Lists refused filters in the thing, or logs them for the operator, since most clients ignore the code 128 in SUBACK. */
   async #reportRefused(
     connection: Connection,
     filters: readonly string[],
@@ -120,10 +120,7 @@ export class SubscribeDoor {
     return `not of a thing that this client may read${why}.`
   }
 
-  /**
-   * @param crowded receives filters over the limit
-   * @returns the granted filters
-   */
+  /** @param crowded filters over the limit are added to this set @returns the granted filters */
   async #subscribeAtBroker(
     { broker, relayed, lock, session }: Connection,
     messageId: number,
@@ -142,7 +139,7 @@ export class SubscribeDoor {
       relayed.subscribe({ filter: topic, qos })
       return true
     })
-    // QoS 2, since the relay lowers the QoS of each message itself.
+    // The broker is asked for QoS 2, since the relay lowers the QoS of each message itself.
     await relay.catchUp()
     const topics = await granted(wanted.map(({ topic }) => ({ topic, qos: 2 })))
     await relay.keep(relayed, [...relayed.subscriptions.values()], lock)
@@ -171,7 +168,7 @@ export class SubscribeDoor {
     broker.release()
   }
 
-  /** From now on no message is kept for these filters. */
+  /** Removes subscriptions from the store: from now on no message is kept for them. */
   async #forget({ lock }: Connection, relayed: RelayedClient, filters: readonly string[]): Promise<void> {
     const all = [...relayed.subscriptions.values()]
     const gone = new Set(filters)
@@ -179,10 +176,7 @@ export class SubscribeDoor {
     if (left.length < all.length) await this.#parts.relay?.keep(relayed, left, lock)
   }
 
-  /**
-   * @param crowded receives filters over the limit
-   * @returns the granted filters, in the client's spelling
-   */
+  /** @param crowded filters over the limit are added to this set @returns the granted filters, as the client spells them */
   async #grant(
     connection: Connection,
     asked: readonly AskedFilter[],
@@ -220,21 +214,21 @@ export class SubscribeDoor {
     try {
       await sessions.save(session, more.length > 0 ? 'keep' : 'essential')
     } catch (error) {
-      // Otherwise the session would be stored with them when the connection ends.
+      // Otherwise the session would be stored with these filters when the connection ends.
       live.unsubscribe(more)
       throw error
     }
     return spelled
   }
 
-  /** The answer to an activation goes on its topic to this connection only, and is not stored (contract §7.2). */
+  /** The answer to an activation is sent on the activation's topic, to this connection only, and not stored (contract §7.2). */
   async #decide(connection: Connection, asked: AskedFilter): Promise<Granted | 'activated' | 'refused'> {
     const { access, activationCodes } = this.#parts.things
     const onUnknown = (error: ThingwireError) => void this.#parts.countFailure(connection, error)
     const { topic, qos } = asked
     const code = activationCodeOf(topic)
     if (code === undefined) {
-      // The host keeps a persistent session of its client, which would resume without this filter.
+      // The host keeps a persistent session for its client, which would resume without this filter.
       if (connection.isHosts && !connection.client.clean) return 'refused'
       return (await grantFilter(connection, asked, { access, onUnknown })) ?? 'refused'
     }
@@ -248,7 +242,7 @@ export class SubscribeDoor {
     return 'activated'
   }
 
-  /** The filters within the limit; the others are refused. */
+  /** The filters within the limit; all others are refused. */
   #withinLimit<Wanted extends Granted & { readonly spelled: string }>(
     { session, relayed }: Connection,
     wanted: readonly Wanted[],
@@ -265,7 +259,7 @@ export class SubscribeDoor {
     })
   }
 
-  /** Whether a connection with this number of subscriptions may have one more. */
+  /** Whether a connection with this many subscriptions may have one more. */
   #hasRoom(subscriptions: number): boolean {
     const { limits } = this.#parts.things
     if (subscriptions < limits.options.subscriptionsPerConnection) return true
@@ -279,7 +273,7 @@ function isOurs({ isHosts, relayed }: Connection, filter: string): boolean {
   return !(isHosts || relayed) || isThingwireTopic(filter)
 }
 
-/** An activation code is a secret, so such a filter is not reported; a wrong code counts as a failed credential. */
+/** Whether the filter has an activation code. The code is secret, so the filter is not reported; a wrong code is counted. */
 function isOfActivation(filter: string): boolean {
   return filter.startsWith('v2/activations/')
 }

@@ -5,53 +5,53 @@ import { headerAt, qosOf, typeOf } from '../packets/header.ts'
 import { type AskedFilter, publishFlags, types } from '../packets/packet.ts'
 
 export interface BrokerLinkHandlers {
-  /** The broker can take more. */
+  /** Called when the broker can take more bytes. */
   onRoom(): void
-  /** The broker has closed the connection. @param error null: `client.close()` was called */
+  /** Called when the broker has closed the connection. @param error null if `client.close()` was called */
   onClosedByBroker(error: Error | null): void
-  /** Complete packets for a relayed client. */
+  /** Called with complete packets for a relayed client. */
   onMessages(packets: Buffer): void
-  /** Later packets for a relayed client must wait for an answer. */
+  /** Called when later packets for a relayed client must wait for an answer. */
   onHold(): void
-  /** That answer is sent. */
+  /** Called when that answer is sent. */
   onRelease(): void
-  /** Whether a message of Thingwire, not of the broker, has this packet id and is unacknowledged. */
+  /** Whether an unacknowledged message of Thingwire, not of the broker, has this packet id. */
   isUnacked(messageId: number): boolean
 }
 
 const nothing = Buffer.alloc(0)
 
 /**
- * The link between a connection and the host's broker, which sees a normal client. The broker gets only the packets that it has to
- * handle, and PINGREQs in place of the others.
+ * The link between a connection and the host's broker, to which the link looks like a normal client. The broker gets only the
+ * packets that it has to handle, and PINGREQs instead of all other packets.
  */
 export class BrokerLink implements BrokerSideHandlers {
-  /** The broker's object for the connection, which hooks and events of the host get. */
+  /** The broker's object for the connection, which is passed to hooks and events of the host. */
   readonly client: Client
   readonly #socket: Duplex
   readonly #side: BrokerSide
   readonly #handlers: BrokerLinkHandlers
-  /** Whether the client is Thingwire's, which answers it without the broker. */
+  /** Whether the client is Thingwire's, and so is answered without the broker. */
   #isOurs = false
   /** Whether the client is Thingwire's, and the broker has messages for it. */
   #isRelayed = false
   #isFinishing = false
   #newestId = 0
-  /** Unanswered PINGREQs that were not the client's. */
+  /** Number of unanswered PINGREQs that the client did not send. */
   #pings = 0
   #pingedAt = performance.now()
-  /** Incomplete packet from the broker. */
+  /** The bytes so far of an incomplete packet from the broker. */
   #unfinished: Buffer = nothing
-  /** Called with the next SUBACK or UNSUBACK. */
+  /** Called once, with the next SUBACK or UNSUBACK. */
   #onAnswered: ((packet: Buffer) => void) | undefined
-  /** Packets for a client that is not relayed; they must not overtake the answer to a SUBSCRIBE or UNSUBSCRIBE. */
+  /** Packets for a client that is not relayed, if they must not overtake the answer to a SUBSCRIBE or UNSUBSCRIBE. */
   #held: Buffer[] | undefined
   /** Packet ids of unacknowledged messages of the broker. */
   #ids: Set<number> | undefined
   /** Messages of the broker that wait until Thingwire's message with the same packet id is acknowledged. */
   #waiting: Map<number, Buffer> | undefined
 
-  /** @param accept passes the broker the stream that it takes for the socket */
+  /** @param accept passes the broker the stream that it uses as the socket */
   constructor(socket: Duplex, accept: (stream: Duplex) => Client, handlers: BrokerLinkHandlers) {
     this.#socket = socket
     this.#handlers = handlers
@@ -59,25 +59,25 @@ export class BrokerLink implements BrokerSideHandlers {
     this.client = accept(this.#side)
   }
 
-  /** Packet id of the broker's newest message to a relayed client; 0: there was none. */
+  /** Packet id of the broker's newest message to a relayed client; 0 if there was none. */
   get newestId(): number {
     return this.#newestId
   }
 
-  /** Whether the broker keeps up with the packets that it gets. */
+  /** Whether the broker keeps up with the packets that it is sent. */
   get hasRoom(): boolean {
     return this.#side.hasRoom
   }
 
-  /** Bytes from the broker that the socket does not take yet. */
+  /** Number of bytes from the broker that the socket does not accept yet. */
   get waitingBytes(): number {
     return this.#side.writableLength
   }
 
   /**
-   * The client is Thingwire's. Unless it is relayed, a failure of the connection at the broker is ignored.
+   * Call this when the client is known to be Thingwire's. Unless `isRelayed`, failures at the broker are ignored from then on.
    *
-   * @param isRelayed the broker has messages for the client
+   * @param isRelayed whether the broker has messages for the client
    */
   becomeOurs(isRelayed = false): void {
     this.#isOurs = true
@@ -89,7 +89,7 @@ export class BrokerLink implements BrokerSideHandlers {
     if (bytes.length > 0 && !this.#side.destroyed && !this.#isFinishing) this.#side.push(bytes)
   }
 
-  /** The client's stream has ended. @returns whether the broker still reads, and then closes the connection */
+  /** Call this when the client's stream has ended. @returns whether the broker still reads, and will close the connection */
   end(): boolean {
     if ((this.#isOurs && !this.#isRelayed) || this.#side.destroyed) return false
     if (!this.#isFinishing) this.#side.push(null)
@@ -97,7 +97,7 @@ export class BrokerLink implements BrokerSideHandlers {
     return true
   }
 
-  /** The connection is closed. Resolves when the broker has handled all packets of the client. */
+  /** Call this when the connection is closed. Resolves when the broker has handled all packets of the client. */
   async finish(): Promise<void> {
     const side = this.#side
     if (!side.readableEnded && !this.#isFinishing) side.push(null)
@@ -107,15 +107,15 @@ export class BrokerLink implements BrokerSideHandlers {
 
   close(error: Error | null): void {
     const destroy = () => void this.#side.destroy(error ?? undefined)
-    // Aedes registers a client once its persistence has answered, even if it is closed by then, and would never remove it.
+    // Aedes registers a client when its persistence has answered. If the client is closed by then, it would never be removed.
     if (this.#isOurs && this.client.connecting) this.client.once('connected', destroy)
     else destroy()
   }
 
   /**
-   * Call it often while the client is connected: the broker does not see all of its packets.
+   * Call this often while the client is connected, since the broker does not see all packets of the client.
    *
-   * @param interval longest time without a packet to the broker, milliseconds
+   * @param interval maximum time without a packet to the broker, milliseconds
    */
   keepAlive(now: number, interval: number): void {
     if (now - this.#pingedAt < interval || !this.client.connected || this.#side.readableLength > 0) return
@@ -125,11 +125,11 @@ export class BrokerLink implements BrokerSideHandlers {
   }
 
   /**
-   * Subscribes a host's client to one filter after the other: asked for several, a broker that keeps its sessions in Redis may not
-   * answer. Later packets of the broker wait for `release`.
+   * Subscribes a client of the host to one filter after another: if several are requested together, a broker that keeps its
+   * sessions in Redis may not answer. Later packets of the broker wait for `release`.
    *
-   * @param filters one or more
-   * @returns the granted QoS of each filter, or 128
+   * @param filters at least one
+   * @returns the granted QoS of each filter, or 128 if it is refused
    */
   async subscribe(messageId: number, filters: readonly AskedFilter[]): Promise<readonly number[]> {
     this.#hold()
@@ -141,13 +141,13 @@ export class BrokerLink implements BrokerSideHandlers {
     return codes
   }
 
-  /** @param filters one or more */
+  /** @param filters at least one */
   async unsubscribe(messageId: number, filters: readonly string[]): Promise<void> {
     this.#hold()
     await this.#ask(encodeUnsubscribe(messageId, filters))
   }
 
-  /** Resolves with the SUBACK or UNSUBACK; never if the connection closes before. */
+  /** Resolves with the SUBACK or UNSUBACK; never if the connection is closed before that. */
   #ask(packet: Buffer): Promise<Buffer> {
     return new Promise(resolve => {
       this.#onAnswered = resolve
@@ -160,7 +160,7 @@ export class BrokerLink implements BrokerSideHandlers {
     else this.#held ??= []
   }
 
-  /** Sends the packets that have waited for an answer. */
+  /** Sends the packets that were held until an answer was sent. */
   release(): void {
     if (this.#isRelayed) this.#handlers.onRelease()
     const held = this.#held ?? []
@@ -173,12 +173,12 @@ export class BrokerLink implements BrokerSideHandlers {
     return this.#ids?.has(messageId) === true
   }
 
-  /** The client has sent PUBACK or PUBCOMP for a message of the broker. */
+  /** Call this when the client has sent PUBACK or PUBCOMP for a message of the broker. */
   acked(messageId: number): void {
     this.#ids?.delete(messageId)
   }
 
-  /** The client has acknowledged a message of Thingwire. @returns the broker's message that has waited for its packet id */
+  /** Call this when a message of Thingwire is acknowledged. @returns the broker's message that waited for the packet id */
   takeWaiting(messageId: number): Buffer | undefined {
     const packet = this.#waiting?.get(messageId)
     if (packet) {
@@ -231,7 +231,7 @@ export class BrokerLink implements BrokerSideHandlers {
     }
   }
 
-  /** @returns whether `#ask` waits for it; after `detach` the client itself does */
+  /** @returns whether `#ask` waits for the answer; after `detach` the client itself does */
   #takeAnswer(packet: Buffer): boolean {
     const onAnswered = this.#onAnswered
     this.#onAnswered = undefined
@@ -251,7 +251,7 @@ export class BrokerLink implements BrokerSideHandlers {
     return true
   }
 
-  /** The broker counts its ids up without looking at ids in use. A message that waited for its id would come after newer ones. */
+  /** The broker counts up its ids without checking which are in use. A message waiting for its id would come after newer ones. */
   #mayRelay(messageId: number, packet: Buffer): boolean {
     const isNew =
       typeOf(packet[0] ?? 0) === types.publish && ((packet[0] ?? 0) & publishFlags.duplicate) === 0
@@ -272,7 +272,7 @@ export class BrokerLink implements BrokerSideHandlers {
   }
 }
 
-/** The complete packets at the begin of the bytes, and the remaining bytes. @throws MalformedPacket */
+/** The complete packets at the beginning of the bytes, and the bytes after them. @throws MalformedPacket */
 export function splitPackets(bytes: Buffer): { readonly packets: readonly Buffer[]; readonly rest: Buffer } {
   const packets: Buffer[] = []
   let place = 0
@@ -285,7 +285,7 @@ export function splitPackets(bytes: Buffer): { readonly packets: readonly Buffer
   }
 }
 
-/** The packet id of a complete packet; 0: it has none. */
+/** The packet id of a complete packet; 0 if it has none. */
 export function messageIdOf(packet: Buffer): number {
   const header = headerAt(packet, 0)
   if (!header || header.length < 2) return 0
@@ -300,21 +300,21 @@ const socketMembers =
   'encrypted authorized authorizationError servername alpnProtocol ' +
   'address getPeerCertificate getPeerX509Certificate getCertificate getProtocol getCipher'
 
-/** Bytes that the broker may leave unread before the server stops reading the client. */
+/** Number of bytes that the broker may leave unread before the server stops reading the client. */
 const mostUnread = 16 * 1024
 
 interface BrokerSideHandlers {
-  /** The broker can take more. */
+  /** Called when the broker can take more bytes. */
   onRoom(): void
-  /** Bytes of the broker for the client. @returns the bytes to send now */
+  /** Called with bytes from the broker for the client. @returns the bytes to send now */
   onAnswer(bytes: Buffer): Buffer | undefined
-  /** The broker has closed the stream. @param error null: it was asked to */
+  /** Called when the broker has closed the stream. @param error null if the broker was asked to */
   onClosed(error: Error | null): void
 }
 
 /**
- * The stream that a broker takes for the socket of a client. The broker reads what is pushed here; the handlers decide which of its
- * bytes go to the client. A host's hooks find the address and TLS members of the socket here.
+ * The stream that a broker uses as the socket of a client. The broker reads what is pushed into this stream; the handlers decide
+ * which of the broker's bytes are sent to the client. The stream has the socket's address and TLS members, for the host's hooks.
  */
 class BrokerSide extends Duplex {
   readonly #socket: Duplex
@@ -344,7 +344,7 @@ class BrokerSide extends Duplex {
 
   #answer(bytes: Buffer, callback: () => void): void {
     const answer = this.#handlers.onAnswer(bytes)
-    // The broker waits for a client that does not read, and closes it in the end.
+    // The broker waits for a client that does not read, and finally closes it.
     if (!answer || this.#socket.destroyed || this.#socket.write(answer)) callback()
     else this.#socket.once('drain', callback)
   }

@@ -22,9 +22,9 @@ import {
   type Unsubscribe,
 } from './packet.ts'
 
-/** Takes the packets of a connection. */
+/** Receives the decoded packets of a connection. */
 export interface PacketSink {
-  /** Whether the decoder may go on with the next packet. */
+  /** Whether the decoder may continue with the next packet. */
   mayTake(): boolean
   take(packet: Packet): void
 }
@@ -33,7 +33,7 @@ export interface PacketSink {
 interface Unfinished {
   readonly pieces: Buffer[]
   bytes: number
-  /** Bytes of the whole packet; 0: not known yet. */
+  /** Size of the whole packet, bytes; 0 if not known yet. */
   readonly size: number
 }
 
@@ -48,42 +48,42 @@ const acks: ReadonlyMap<number, Ack['cmd']> = new Map([
 ])
 
 /**
- * Decodes the packets of one connection. It trusts no length, and refuses a violation of MQTT as soon as the bytes are there: the
- * first byte, then the length, then the content.
+ * Decodes the packets of one connection. No length is trusted, and a violation of MQTT is refused as soon as its bytes have
+ * arrived: the first byte is checked first, then the length, then the content.
  */
 export class Decoder {
   readonly #longest: number
   #isFirst = true
-  /** The connection uses MQTT 3.1. */
+  /** Whether the connection uses MQTT 3.1. */
   #isOld = false
-  /** The bytes from `#start` to `#end` are the packet that the sink is taking. */
+  /** The bytes from `#start` to `#end` (exclusive) are the packet that the sink is taking. */
   #current: Buffer = nothing
   #start = 0
   #end = 0
   #unfinished: Unfinished | undefined
-  /** Topic of the latest PUBLISH. Most devices publish on one topic, which then needs no second check. */
+  /** Topic of the latest PUBLISH. Most devices publish on one topic, which is then not checked again. */
   #topic = ''
   #topicBytes: Buffer = nothing
 
-  /** @param longest largest length that a packet may announce, bytes */
+  /** @param longest maximum length that a packet may announce, bytes */
   constructor(longest: number) {
     this.#longest = longest
   }
 
-  /** Bytes received of the packet that is still arriving; undefined: there is none. */
+  /** Number of bytes received of a packet that is still arriving; undefined if there is none. */
   get unfinishedBytes(): number | undefined {
     return this.#unfinished?.bytes
   }
 
-  /** The bytes of the packet that the sink is taking. Flags of MQTT 3.1 are changed to those of 3.1.1, since Aedes knows no others. */
+  /** The packet that the sink is taking. Flags of MQTT 3.1 are changed to those of 3.1.1, the only ones that Aedes knows. */
   get raw(): Buffer {
     return this.#current.subarray(this.#start, this.#end)
   }
 
   /**
-   * Passes complete packets to the sink, and keeps the bytes of an incomplete one. Only an incomplete packet is copied.
+   * Passes complete packets to the sink, and keeps the bytes of an incomplete packet. Only an incomplete packet is copied.
    *
-   * @returns the bytes from the first packet that the sink does not take
+   * @returns the bytes from the first packet on that the sink does not take
    * @throws MalformedPacket if the connection must not be read any further
    */
   read(received: Buffer, sink: PacketSink): Buffer {
@@ -115,7 +115,7 @@ export class Decoder {
     return bytes
   }
 
-  /** @returns undefined: the packet is still incomplete */
+  /** @returns undefined if the packet is still incomplete */
   #withUnfinished(received: Buffer): Buffer | undefined {
     const unfinished = this.#unfinished
     if (!unfinished) return received
@@ -174,7 +174,7 @@ export class Decoder {
     return publishOf(firstByte, topic, messageId, fields.rest())
   }
 
-  /** Decodes a PUBLISH on the topic of the previous one; undefined: the topic differs, or `#publish` has to refuse the packet. */
+  /** Decodes a PUBLISH on the previous PUBLISH's topic; undefined if the topic differs, or `#publish` has to refuse the packet. */
   #publishAgain(firstByte: number, bytes: Buffer, start: number, end: number): Publish | undefined {
     const { length } = this.#topicBytes
     const topicEnd = start + 2 + length
@@ -223,7 +223,7 @@ function decodeSubscribe(fields: Fields): Subscribe {
 function decodeUnsubscribe(fields: Fields): Unsubscribe {
   const messageId = fields.packetId()
   const unsubscriptions: string[] = []
-  // At least one (MQTT-3.10.3-2): `topic()` throws if there is none.
+  // There must be at least one filter (MQTT-3.10.3-2): `topic()` throws if there is none.
   do unsubscriptions.push(fields.topic())
   while (!fields.isAtEnd)
   return { cmd: 'unsubscribe', messageId, unsubscriptions }
@@ -234,7 +234,7 @@ const levels: ReadonlyMap<string, Connect['protocolVersion']> = new Map([
   ['MQIsdp', 3],
   ['MQTT', 4],
 ])
-/** CONNACK return code (MQTT-3.1.2-2). */
+/** CONNACK return code for an unsupported protocol level (MQTT-3.1.2-2). */
 const unacceptableLevel = 1
 
 const flagBits = {
@@ -247,7 +247,7 @@ const flagBits = {
 }
 
 /**
- * In a packet of MQTT 3.1, clears the flags that 3.1 ignores and 3.1.1 forbids: Aedes parses the packet as 3.1.1.
+ * Decodes a CONNECT. If it is of MQTT 3.1, clears flags that 3.1 ignores and 3.1.1 forbids, since Aedes parses it as 3.1.1.
  *
  * @throws MalformedPacket with return code 1 if the protocol level or name is not served (MQTT-3.1.2-1, -2; contract §7.1)
  */
@@ -259,7 +259,7 @@ function decodeConnect(fields: Fields): Connect {
   if (isOld) flags = withoutUnused(flags)
   assertFlags(flags)
   const keepalive = fields.number()
-  // The client id, which may be empty.
+  // This is the client id, which may be empty.
   fields.text()
   if (flags & flagBits.will) {
     fields.text()
@@ -277,14 +277,14 @@ function decodeConnect(fields: Fields): Connect {
 
 function protocolOf(fields: Fields): Connect['protocolVersion'] {
   const level = levels.get(fields.text())
-  // In another protocol the bytes after the level may mean anything.
+  // In other protocols, the bytes after the level may mean anything.
   if (fields.byte() !== level) {
     throw new MalformedPacket('the protocol is neither MQTT 3.1 nor 3.1.1', unacceptableLevel)
   }
   return level
 }
 
-/** In MQTT 3.1 the lowest flag has no meaning, nor have the will flags without a will. */
+/** Clears flags without a meaning in MQTT 3.1: the lowest flag, and the will flags if there is no will. */
 function withoutUnused(flags: number): number {
   const used = flags & ~flagBits.reserved
   return flags & flagBits.will ? used : used & ~(flagBits.willQos | flagBits.willRetain)

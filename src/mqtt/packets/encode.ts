@@ -5,9 +5,9 @@ interface OutgoingPublish {
   readonly topic: string
   readonly payload: Uint8Array
   readonly isRetained: boolean
-  /** QoS 1 with this packet id, 1..65535; undefined: QoS 0. */
+  /** QoS 1 with this packet id, 1 to 65,535; undefined for QoS 0. */
   readonly messageId: number | undefined
-  /** DUP: the message was sent before under this packet id (MQTT-3.3.1-1). */
+  /** DUP: whether the message was sent before under this packet id (MQTT-3.3.1-1). */
   readonly isDuplicate: boolean
 }
 
@@ -19,7 +19,7 @@ export const pingreq: Uint8Array = Uint8Array.of(types.pingreq << 4, 0)
 export const pingresp: Uint8Array = Uint8Array.of(types.pingresp << 4, 0)
 export const disconnect: Uint8Array = Uint8Array.of(types.disconnect << 4, 0)
 
-/** One buffer per packet, since every message is encoded for every subscriber. */
+/** Makes one buffer per packet, since every message is encoded for every subscriber. */
 export function encodePublish(publish: OutgoingPublish): Buffer {
   const { topic, payload, isRetained, messageId, isDuplicate } = publish
   const topicLength = Buffer.byteLength(topic)
@@ -38,17 +38,17 @@ export function encodePublish(publish: OutgoingPublish): Buffer {
   return packet
 }
 
-/** @param returnCode 0..5 (MQTT-3.2.2-5) */
+/** @param returnCode 0 to 5 (MQTT-3.2.2-5) */
 export function encodeConnack(returnCode: number, sessionPresent = false): Buffer {
   return Buffer.of(types.connack << 4, 2, sessionPresent ? 1 : 0, returnCode)
 }
 
-/** @param type of an ack without flags */
+/** @param type packet type of an ack without flags */
 export function encodeAck(type: number, messageId: number): Buffer {
   return Buffer.of(type << 4, 2, messageId >> 8, messageId & 0xff)
 }
 
-/** @param codes the granted QoS of each filter, or 128 (MQTT-3.8.4-5) */
+/** @param codes the granted QoS of each filter, or 128 if it is refused (MQTT-3.8.4-5) */
 export function encodeSuback(messageId: number, codes: readonly number[]): Buffer {
   const packet = packetOf(types.suback << 4, 2 + codes.length)
   packet.set(codes, packet.writeUInt16BE(messageId, packet.length - codes.length - 2))
@@ -65,7 +65,7 @@ export function encodeUnsubscribe(messageId: number, filters: readonly string[])
   return encodeFilters((types.unsubscribe << 4) | reserved, messageId, filters)
 }
 
-/** @param levels the QoS that follows each filter, in SUBSCRIBE only */
+/** @param levels the QoS that follows each filter; only in a SUBSCRIBE */
 function encodeFilters(
   firstByte: number,
   messageId: number,
@@ -84,7 +84,7 @@ function encodeFilters(
   return packet
 }
 
-/** A packet with its fixed header and space for `length` bytes of content. The length has groups of seven bits, least first (MQTT-2.2.3). */
+/** A packet with its fixed header and `length` bytes for content. The length is in 7-bit groups, low ones first (MQTT-2.2.3). */
 function packetOf(firstByte: number, length: number): Buffer {
   const packet = Buffer.allocUnsafe(1 + bytesOfLength(length) + length)
   packet[0] = firstByte

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { MalformedPacket } from './packet.ts'
 
-/** Reads the content after the fixed header of a packet, field by field. Every method throws MalformedPacket past the end. */
+/** Reads the content of a packet, after its fixed header, field by field. Methods throw MalformedPacket if it ends too early. */
 export class Fields {
   readonly #bytes: Buffer
   #place = 0
@@ -29,7 +29,7 @@ export class Fields {
     return this.#bytes.subarray(start, this.#place)
   }
 
-  /** Text as MQTT-1.5.3 has it: UTF-8 without surrogates, overlong forms and NUL. */
+  /** Text according to MQTT-1.5.3: UTF-8 without surrogates, overlong forms and NUL. */
   text(): string {
     return this.#text().toString()
   }
@@ -58,7 +58,7 @@ export class Fields {
     return this.#bytes.subarray(this.#place)
   }
 
-  /** @returns the place before */
+  /** @returns the place before advancing */
   #advance(count: number): number {
     const start = this.#place
     if (start + count > this.#bytes.length) throw new MalformedPacket('the packet ends before its content')

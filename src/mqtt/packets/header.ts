@@ -22,12 +22,12 @@ const fixed = new Map<number, { readonly flags: number; readonly length?: number
   [types.disconnect, { flags: 0, length: 0 }],
 ])
 
-/** Shift of the fourth and last byte of a length (MQTT-2.2.3). */
+/** How far the fourth and last byte of a length is shifted, bits (MQTT-2.2.3). */
 const lastShift = 21
 
 /**
- * The header of the packet that begins at a place; undefined: it is incomplete. A sender may encode a length in more bytes than it
- * needs, up to four.
+ * The header of the packet that begins at a place; undefined if the header is incomplete. A sender may encode a length in more
+ * bytes than necessary, up to four.
  *
  * @throws MalformedPacket if the length has more than four bytes
  */
@@ -45,7 +45,7 @@ export function headerAt(bytes: Buffer, place: number): Header | undefined {
   }
 }
 
-/** @param isFirst whether no packet came before on the connection @throws MalformedPacket */
+/** @param isFirst whether this is the first packet of the connection @throws MalformedPacket */
 export function assertFirstByte(firstByte: number, isFirst: boolean): void {
   const type = typeOf(firstByte)
   if ((type === types.connect) !== isFirst) {
@@ -64,8 +64,8 @@ export function assertFirstByte(firstByte: number, isFirst: boolean): void {
 }
 
 /**
- * Changes the first byte of a packet of MQTT 3.1 to that of 3.1.1. In 3.1, DUP marks a repeated SUBSCRIBE, UNSUBSCRIBE or PUBREL;
- * only PUBLISH uses the other flags (3.1, section 2.1).
+ * Changes the first byte of a packet of MQTT 3.1 to the corresponding byte of 3.1.1. In 3.1, DUP marks a repeated SUBSCRIBE,
+ * UNSUBSCRIBE or PUBREL; all other flags are used only in PUBLISH (3.1, section 2.1).
  */
 export function withoutUnusedFlags(firstByte: number): number {
   const type = typeOf(firstByte)
@@ -74,7 +74,7 @@ export function withoutUnusedFlags(firstByte: number): number {
   return flags === undefined ? firstByte : (type << 4) | flags
 }
 
-/** @param longest largest accepted length, bytes. @throws MalformedPacket */
+/** @param longest maximum accepted length, bytes @throws MalformedPacket */
 export function assertLength({ firstByte, length }: Header, longest: number): void {
   if (length > longest) {
     throw new MalformedPacket(`a packet of ${length} bytes is over maxPacketSize, ${longest}`)
@@ -88,7 +88,7 @@ export function typeOf(firstByte: number): number {
   return firstByte >> 4
 }
 
-/** QoS of a PUBLISH; 3 is invalid. */
+/** QoS of a PUBLISH. The value 3 is invalid. */
 export function qosOf(firstByte: number): number {
   return (firstByte >> 1) & 3
 }

@@ -21,31 +21,31 @@ export const publishFlags = { retain: 0x01, duplicate: 0x08 } as const
 
 export type QoS = 0 | 1 | 2
 
-/** Only these fields: the door takes all others from the packet that Aedes parses. */
+/** Only the fields that are decoded here: the door takes all other fields from the packet that Aedes parses. */
 export interface Connect {
   readonly cmd: 'connect'
   /** Protocol level: 3 is MQTT 3.1, 4 is 3.1.1. */
   readonly protocolVersion: 3 | 4
-  /** Seconds; 0: none. */
+  /** Keep-alive, seconds; 0 for none. */
   readonly keepalive: number
 }
 
 export interface Publish {
   readonly cmd: 'publish'
-  /** Never empty, without wildcards. */
+  /** Never empty, and without wildcards. */
   readonly topic: string
   /** A view into the received bytes. */
   readonly payload: Buffer
   readonly qos: QoS
   readonly dup: boolean
   readonly retain: boolean
-  /** 1..65,535; 0 at QoS 0. */
+  /** 1 to 65,535; 0 at QoS 0. */
   readonly messageId: number
 }
 
 export interface Ack {
   readonly cmd: 'puback' | 'pubrec' | 'pubrel' | 'pubcomp'
-  /** 1..65,535 */
+  /** 1 to 65,535. */
   readonly messageId: number
 }
 
@@ -76,7 +76,7 @@ export type Packet = Connect | Publish | Ack | Subscribe | Unsubscribe | Signal
 
 /** A protocol violation, which ends the connection (MQTT-4.8.0-1). */
 export class MalformedPacket extends Error {
-  /** Return code of a CONNACK to send before the connection is closed, if any. */
+  /** Return code of a CONNACK to send before the connection is closed; undefined if none is sent. */
   readonly returnCode: number | undefined
 
   constructor(message: string, returnCode?: number) {

@@ -2,13 +2,13 @@ import { hash } from 'node:crypto'
 import type { AedesPublishPacket } from 'aedes'
 import type { QoS } from '../packets/packet.ts'
 
-/** `mqtt-sessions/<client id>`: a persistent session (../sessions/session-documents.ts). */
+/** `mqtt-sessions/<client id>`: a persistent session (see ../sessions/session-documents.ts). */
 export const sessionPrefix = 'mqtt-sessions/'
 
-// A client id may contain `/`, and one client id may be a prefix of another.
+// Client ids are encoded, since they may contain `/`. One client id may be a prefix of another.
 export const sessionName = (clientId: string) => `${sessionPrefix}${encodeURIComponent(clientId)}`
 
-/** `topic-sessions/<client id>`: the subscriptions of a persistent session to other topics. */
+/** `topic-sessions/<client id>`: the subscriptions of a persistent session to topics that are not Thingwire's. */
 export type TopicSessionDocument = {
   readonly subscriptions: readonly TopicSubscription[]
 }
@@ -22,28 +22,28 @@ export const topicSessionName = (clientId: string) => `${topicSessionPrefix}${en
 export const clientIdOf = (topicSession: string) =>
   decodeURIComponent(topicSession.slice(topicSessionPrefix.length))
 
-/** `topic-message/<place>`: one message, shared by all sessions that are owed it. A sweep removes it when no session is. */
+/** `topic-message/<place>`: one message, shared by the sessions that are owed it. A sweep removes it when no session is. */
 export type MessageDocument = {
   readonly topic: string
-  /** base64 */
+  /** Base64. */
   readonly payload: string
 }
 
 export const topicMessagePrefix = 'topic-message/'
 
-/** `topic-queue/<client id>/<place>`: the message is owed to the session of this client. */
+/** `topic-queue/<client id>/<place>`: the message at this place is owed to the session of this client. */
 export type OwedDocument = {
-  /** The QoS of the PUBLISH, or of the subscription if that is less. */
+  /** The QoS of the PUBLISH or of the subscription, whichever is lower. */
   readonly qos: QoS
-  /** Packet id under which it was sent; absent: it was not sent, or the process ended before it stored the id. */
+  /** Packet id under which the message was sent; absent if it was not sent, or the process ended before it stored the id. */
   readonly messageId?: number
-  /** The client has sent PUBREC (QoS 2), so PUBREL is owed instead of PUBLISH. */
+  /** Whether the client has sent PUBREC (QoS 2), so it is owed a PUBREL instead of the PUBLISH. */
   readonly isReceived?: boolean
 }
 
 export const topicQueuePrefix = 'topic-queue/'
 
-/** Prefix of all messages that are owed to a principal's sessions. @param scope such as `thing.<id>:` */
+/** Prefix of all messages that are owed to a principal's sessions. @param scope for example `thing.<id>:` */
 export const topicQueuesOf = (scope: string) => `${topicQueuePrefix}${encodeURIComponent(scope)}`
 
 export const topicQueueOf = (clientId: string) => `${topicQueuesOf(clientId)}/`
@@ -51,18 +51,18 @@ export const topicQueueOf = (clientId: string) => `${topicQueuesOf(clientId)}/`
 export const clientIdOfQueued = (owedName: string) =>
   decodeURIComponent(owedName.slice(topicQueuePrefix.length, owedName.lastIndexOf('/')))
 
-/** Digits of the largest safe integer. */
+/** Number of digits of the largest safe integer. */
 const orderDigits = 16
 
 export interface MessageId {
-  /** Grows with each message of the broker. */
+  /** Increases with each message of the broker. */
   readonly order: number
   readonly brokerId: string
 }
 
-/** The name of a message in the store. It includes the size, so that bounds are enforced without reading contents. */
+/** The name of a message in the store. It includes the size, so bounds can be enforced without reading contents. */
 export interface MessagePlace extends MessageId {
-  /** Bytes of topic and payload. */
+  /** Size of topic and payload, bytes. */
   readonly bytes: number
 }
 
@@ -70,12 +70,12 @@ export function placeOf({ topic, payload, brokerId, brokerCounter }: AedesPublis
   return { order: brokerCounter, brokerId, bytes: Buffer.byteLength(topic) + Buffer.byteLength(payload) }
 }
 
-/** `<order>.<broker id>.<bytes>`; the messages of one broker sort in the order of their publication. */
+/** `<order>.<broker id>.<bytes>`: sorts the messages of one broker in the order in which they were published. */
 export function placeText({ order, brokerId, bytes }: MessagePlace): string {
   return `${String(order).padStart(orderDigits, '0')}.${brokerId}.${bytes}`
 }
 
-/** @param name of a document that ends with a place */
+/** @param name name of a document that ends with a place */
 export function placeIn(name: string): MessagePlace {
   const [order, brokerId = '', bytes] = placeTextIn(name).split('.')
   return { order: Number(order), brokerId, bytes: Number(bytes) }
@@ -83,10 +83,10 @@ export function placeIn(name: string): MessagePlace {
 
 export const placeTextIn = (name: string) => name.slice(name.lastIndexOf('/') + 1)
 
-/** `topic-retained/<SHA-256 of the topic>`: a topic may be too long for a name. */
+/** `topic-retained/<SHA-256 of the topic>`: the topic is hashed since it may be too long for a name. */
 export type RetainedDocument = {
   readonly topic: string
-  /** base64 */
+  /** Base64. */
   readonly payload: string
   readonly qos: QoS
 } & Partial<MessageId> // Absent in documents of older versions.

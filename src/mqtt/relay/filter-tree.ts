@@ -1,8 +1,8 @@
-/** A trie of topic filters or topics by their levels: matches are found without comparing all of them. */
+/** A trie of topic filters or topics, split into levels: finds matches without comparing all entries. */
 export class FilterTree<Value> {
   readonly #root = new Level<Value>()
 
-  /** @param key identifies the value: a value with the same filter and key is replaced */
+  /** @param key identifies the value: a value added before with the same filter and key is replaced */
   add(filter: string, value: Value, key: unknown = value): void {
     let level = this.#root
     for (const name of filter.split('/')) level = level.enter(name)
@@ -24,7 +24,7 @@ export class FilterTree<Value> {
     }
   }
 
-  /** The values of all filters that match the topic, once per filter (MQTT-4.7). */
+  /** The values of all filters that match the topic; a value added under several of them is returned several times (MQTT-4.7). */
   match(topic: string): Value[] {
     const found: Value[] = []
     collect(this.#root, topic.split('/'), 0, found)
@@ -32,8 +32,8 @@ export class FilterTree<Value> {
   }
 
   /**
-   * The values of topics that a filter of another tree matches, each once, in small pieces, many of them empty. The tree may change
-   * between two pieces; values that are added meanwhile may be missing.
+   * The values of the topics that are matched by a filter in another tree. Each value is returned once, in small pieces, many of
+   * which are empty. The tree may change between two pieces; values added in the meantime may be missing.
    */
   matchedBy(filters: FilterTree<unknown>): Generator<Iterable<Value>> {
     return walk(this.#root, [filters.#root], false, true)
@@ -41,7 +41,7 @@ export class FilterTree<Value> {
 }
 
 class Level<Value> {
-  /** By key. */
+  /** Values by key. */
   values: Map<unknown, Value> | undefined
   below: Map<string, Level<Value>> | undefined
 
@@ -78,7 +78,7 @@ function collect<Value>(level: Level<Value>, names: readonly string[], place: nu
 
 /**
  * @param asked levels of the filters that match all levels above
- * @param isAll whether a `#` above matches everything below
+ * @param isAll whether a `#` in a level above matches everything below
  */
 function* walk<Value>(
   level: Level<Value>,
@@ -92,7 +92,7 @@ function* walk<Value>(
   if (!level.below) return
   const wild = asked.flatMap(each => each.below?.get('+') ?? [])
   const named = asked.reduce((sum, each) => sum + (each.below?.size ?? 0), 0)
-  // Iterate over the smaller set.
+  // Iterates over the smaller set of names.
   const isByTopics = isRest || wild.length > 0 || named > level.below.size
   const ofFilters = () => new Set(asked.flatMap(each => [...(each.below?.keys() ?? [])]))
   for (const name of isByTopics ? level.below.keys() : ofFilters()) {

@@ -4,18 +4,18 @@ import { rest } from '../../core/async/retry-until.ts'
 import type { Nodes } from '../../core/nodes.ts'
 import { FilterTree } from './filter-tree.ts'
 
-/** Longest wait for other nodes to catch up, milliseconds: a dead node never answers. */
+/** Maximum time to wait for other nodes to catch up, milliseconds: a dead node never answers. */
 const longestWait = 2_000
 
 interface MessageBusParts {
   readonly nodes: Nodes
-  /** Called with a message of another node, before any listener. */
+  /** Called with a message of another node, before listeners are called. */
   readonly onLinked: (message: LinkedMessage) => void
-  /** Called with a message of any node, after all listeners. */
+  /** Called with a message of any node, after all listeners were called. */
   readonly onDelivered: (message: AedesPublishPacket) => void
   /** Called when messages of another node were lost. */
   readonly onMissed: () => void
-  /** Resolves when this node knows the present state of the store. */
+  /** Resolves when this node knows the current state of the store. */
   readonly catchUp: () => Promise<void>
   readonly onFailed: (error: unknown) => void
 }
@@ -30,17 +30,17 @@ type Head = { readonly node: string; readonly number: number } & (
 type Listener = (packet: AedesPublishPacket, done: () => void) => void
 
 /**
- * The `mq` of Aedes, with the members of `mqemitter`: delivers messages to the listeners on every node. Unlike `mqemitter` it does
- * not wait for listeners before it takes the next message, since each client's outbox bounds how far the client may fall behind.
+ * The `mq` of Aedes, with the members of `mqemitter`: delivers messages to the listeners on every node. Unlike `mqemitter`, it
+ * takes the next message without waiting for listeners, since the outbox of each client limits how far that client may fall behind.
  */
 export class MessageBus {
   readonly #parts: MessageBusParts
   readonly #listeners = new FilterTree<Listener>()
-  /** Number of the newest message sent. A node that sees a gap has missed one. */
+  /** Number of the newest message sent. If another node sees a gap in the numbers, it has missed a message. */
   #number = 0
-  /** Number of the newest message received, by node. */
+  /** Number of the newest message received, by sending node. */
   readonly #numbers = new Map<string, number>()
-  /** Called with each node that answers, by the id of the question. */
+  /** Functions to call with each node that answers, by the id of the question. */
   readonly #asked = new Map<string, (node: string) => void>()
   #stop = () => {}
 
@@ -75,7 +75,7 @@ export class MessageBus {
   emit(packet: AedesPublishPacket, done: () => void = () => {}): this {
     this.#deliver(packet, done)
     const { topic, qos, retain, brokerId, brokerCounter, payload } = packet
-    // `$SYS` is about one broker.
+    // `$SYS` topics are about one broker only.
     if (!this.#parts.nodes.isAlone && !topic.startsWith('$SYS/'))
       this.#send({ kind: 'message', topic, qos, retain, brokerId, brokerCounter }, Buffer.from(payload))
     return this
@@ -93,7 +93,7 @@ export class MessageBus {
     this.#parts.onDelivered(packet)
   }
 
-  /** Resolves when every live node knows the present state of the store, or after `longestWait`. */
+  /** Resolves when every live node knows the current state of the store, but after `longestWait` at the latest. */
   async settle(): Promise<void> {
     const { nodes } = this.#parts
     const missing = new Set(await nodes.alive())

@@ -14,10 +14,10 @@ import {
 } from './documents.ts'
 import type { RelayedConnection } from './relayed-connection.ts'
 
-/** Messages per read; the read ends early once it has this many bytes, since each message may be as large as a packet. */
+/** Limits of one read: it ends at this number of messages, or as soon as it has this many bytes. */
 const readAtOnce = { messages: 100, bytes: 256 * 1024 }
 const keptAtOnce = 100
-/** Twice the bound of an absent client. While a client is connected, only its acks remove messages from the store. */
+/** Twice the limits for an absent client. While a client is connected, only its acks remove messages from the store. */
 const mostUnacked = { messages: 20_000, bytes: 32 * 1024 * 1024 }
 
 export type OutgoingPacket = AedesPublishPacket | { readonly cmd: 'pubrel'; readonly messageId: number }
@@ -27,36 +27,36 @@ interface OutgoingQueueParts {
   readonly clientId: string
   readonly connection: Pick<RelayedConnection, 'lock' | 'live' | 'close'>
   readonly brokerId: string
-  /** Resolves when the client's previous connection has ended its queue. */
+  /** Resolves when the queue of the client's previous connection has ended. */
   readonly before: Promise<void>
-  /** Called with errors of the store, too. */
+  /** Called with errors, including those of the store. */
   readonly onFailed: (error: unknown) => void
 }
 
 interface Unacked {
-  /** Name of its `OwedDocument`. */
+  /** Name of the message's `OwedDocument`. */
   readonly name: string
   owed: OwedDocument
 }
 
-/** Sends messages to a persistent session: stored ones, then new ones as they are published, each once and in order. */
+/** Sends messages to a persistent session, each once and in order: first stored messages, then new ones as they are published. */
 export class OutgoingQueue {
   readonly #parts: OutgoingQueueParts
-  /** The lock for changes of documents. */
+  /** The lock under which documents are changed. */
   #lock: Lock | undefined
-  /** Sent messages by packet id; several under one id if Aedes has used all ids meanwhile. */
+  /** Sent messages by packet id. If Aedes has used all ids, several messages may have the same id. */
   readonly #unacked = new Map<number, Unacked[]>()
   #unackedBytes = 0
-  /** Only stored messages are sent at QoS 1 and 2. */
+  /** While this is true, only stored messages are sent at QoS 1 and 2. */
   isReplaying = true
   #onReplayed = () => {}
-  /** Resolves when messages are sent as they are published. */
+  /** Resolves when new messages are sent as they are published. */
   readonly replayed = new Promise<void>(resolve => (this.#onReplayed = resolve))
   /** Order of the newest message read from the store, by broker. */
   readonly #newest = new Map<string, number>()
-  /** Messages published during the replay; they are also in the store. */
+  /** Places of messages published during the replay, which are also in the store. */
   readonly #meanwhile: MessagePlace[] = []
-  /** Name of the stored message that is being sent: one at a time, since Aedes takes all that it is given. */
+  /** Name of the stored message that is being sent. Only one is, since Aedes accepts everything that it is given. */
   #underWay = ''
   #onSent = () => {}
   #isEnded = false
@@ -69,7 +69,7 @@ export class OutgoingQueue {
     this.#lock = parts.connection.lock
   }
 
-  /** @returns whether to send a published message now; otherwise it comes, or has come, from the store */
+  /** @returns whether to send a published message now; if not, it was or will be read from the store */
   admits(packet: AedesPublishPacket): boolean {
     const place = placeOf(packet)
     if (this.#isEnded || this.#hasCome(place)) return false
@@ -77,7 +77,7 @@ export class OutgoingQueue {
     return !this.isReplaying
   }
 
-  /** The stored messages. After the last one, messages are sent as they are published. */
+  /** The stored messages. After the last of them, messages are sent as they are published. */
   async *replay(): AsyncGenerator<OutgoingPacket> {
     const { documents, clientId, before } = this.#parts
     await before
@@ -127,7 +127,7 @@ export class OutgoingQueue {
       this.#note(messageId, { name, owed })
       return { cmd: 'pubrel', messageId }
     }
-    // Dropped meanwhile, since the session was owed too much.
+    // The message was dropped in the meantime, since the session was owed too much.
     if (!message) return undefined
     const { order, brokerId } = placeIn(name)
     return {
@@ -136,7 +136,7 @@ export class OutgoingQueue {
       payload: Buffer.from(message.payload, 'base64'),
       qos,
       retain: false,
-      // A process that was killed may have sent it.
+      // A process that was killed may have sent this message.
       dup: messageId !== undefined || brokerId !== this.#parts.brokerId,
       ...(messageId !== undefined && { messageId }),
       brokerId,
@@ -145,8 +145,8 @@ export class OutgoingQueue {
   }
 
   /**
-   * Must resolve before Aedes sends a packet. It waits for room before a stored message, and makes the packet id of a QoS 2 message
-   * durable, so that the client does not get it twice.
+   * Must resolve before Aedes sends a packet. Waits for room before a stored message. Makes the packet id of a QoS 2 message
+   * durable, so the client does not get the message twice.
    *
    * @throws LockLost @throws ThingwireError of the store
    */
@@ -164,7 +164,7 @@ export class OutgoingQueue {
     const owed = { qos, messageId }
     this.#note(messageId, { name, owed })
     if (qos === 2) await this.#put({ [name]: owed })
-    // The replay may go on only now, since published messages follow it.
+    // The replay may continue only now, since published messages are sent after it.
     if (name === this.#underWay) this.#onSent()
   }
 
@@ -179,7 +179,7 @@ export class OutgoingQueue {
     if (unacked.name === this.#underWay) this.#onSent()
   }
 
-  /** The client has acknowledged the message, or must not get it. */
+  /** Call this when the client has acknowledged the message, or must not get it. */
   acked(messageId: number): void {
     const all = this.#unacked.get(messageId)
     const unacked = all?.shift()
@@ -187,21 +187,21 @@ export class OutgoingQueue {
     if (!unacked) return
     this.#unackedBytes -= placeIn(unacked.name).bytes
     this.#acked.add(unacked.name)
-    // If removing fails, the next ack or `end` tries again.
+    // If the removal fails, the next ack or `end` tries it again.
     this.#removing ??= this.#removeAcked()
       .catch(this.#parts.onFailed)
       .finally(() => (this.#removing = undefined))
   }
 
   /**
-   * The client's new connection passes its lock, under which `end` finishes. If a connection of another node had the client in
-   * between, that one has taken over the queue already.
+   * Call this with the lock of the client's new connection, so `end` can finish under that lock. If a connection of another node
+   * had the client in between, that connection has already taken over the queue.
    */
   handOver(lock: TakenLock): void {
     if (lock.before === this.#lock?.owner) this.#lock = lock
   }
 
-  /** Stores the packet ids of sent messages. May be called again. @throws LockLost @throws ThingwireError of the store */
+  /** Stores the packet ids of sent messages. May be called more than once. @throws LockLost @throws ThingwireError of the store */
   end(): Promise<void> {
     this.#ending ??= this.#end().catch((error: unknown) => {
       this.#ending = undefined

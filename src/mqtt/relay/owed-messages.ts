@@ -14,44 +14,44 @@ import {
 } from './documents.ts'
 
 interface Size {
-  /** For a principal, a message counts once per session that is owed it. */
+  /** Number of messages. For a principal, a message counts once per session that is owed it. */
   messages: number
-  /** For a principal, each message counts once. */
+  /** Size of the messages. For a principal, each message counts once. */
   bytes: number
 }
 
-/** Bounds for one session, and for all sessions of a principal together (contract §7.10). */
+/** Limits for one session, and for all sessions of a principal together (contract §7.10). */
 const mostOfSession: Size = { messages: 10_000, bytes: 16 * 1024 * 1024 }
 const mostOfPrincipal: Size = { messages: 2_000_000, bytes: 256 * 1024 * 1024 }
-/** Share of an exceeded bound that remains when the oldest messages are dropped. */
+/** If a limit is exceeded, the oldest messages are dropped until this share of it is left. */
 const leftShare = 0.95
-/** Messages put between two sweeps; also the bound of messages that no session is owed. */
+/** Size of the messages put between two sweeps. This also limits the messages that no session is owed. */
 const sweptAfter: Size = { messages: 100_000, bytes: 64 * 1024 * 1024 }
-/** After a sweep, the next one waits for this multiple of its duration. */
+/** After a sweep, the next one waits for this multiple of the sweep's duration. */
 const restPerWork = 10
-/** Longest time between sweeps, milliseconds: other nodes may have left messages. */
+/** Maximum time between two sweeps, milliseconds: other nodes may have left messages. */
 const longestRest = 3_600_000
 
 interface OwedMessagesParts {
   readonly documents: DocumentStore
-  /** Whether the client is connected here. Its outbox is then its bound. */
+  /** Whether the client is connected to this node. If so, its outbox limits its messages. */
   readonly isConnected: (clientId: string) => boolean
   readonly onDropped: (messages: number) => void
   readonly onFailed: (error: unknown) => void
 }
 
 /**
- * Bounds the messages that are owed to absent clients, and sweeps messages that no session is owed. An ack removes only the
- * session's entry: a stored count of entries would be read and written with each ack, and be wrong after a crash.
+ * Limits the messages owed to absent clients, and sweeps messages that no session is owed. An ack removes only the session's entry:
+ * a stored count of entries would have to be read and written with each ack, and would be wrong after a crash.
  */
 export class OwedMessages {
   readonly #parts: OwedMessagesParts
-  /** Upper bounds by prefix of the names; absent: not counted yet. */
+  /** Upper bounds by prefix of the names; absent if not counted yet. */
   readonly #sizes = new Map<string, Size>()
-  /** Prefixes to be counted, one after the other. */
+  /** Prefixes to be counted, one after another. */
   readonly #due = new Set<string>()
   #isCounting = false
-  /** Messages put since the last sweep. */
+  /** Size of the messages put since the last sweep began. */
   #put: Size = { messages: 0, bytes: 0 }
   #isSweepDue = false
   #isSweeping = false
@@ -67,7 +67,7 @@ export class OwedMessages {
     clearInterval(this.#sweeps)
   }
 
-  /** Call it in the turn of the event loop in which a message is put for these sessions. */
+  /** Call this in the same turn of the event loop in which a message is put for these sessions. */
   note(clientIds: Iterable<string>, bytes: number): void {
     add(this.#put, 1, bytes)
     if (isOver(this.#put, sweptAfter)) this.sweepSoon()
@@ -81,7 +81,7 @@ export class OwedMessages {
     }
   }
 
-  /** Counts the session's messages again once its client is away. */
+  /** Forgets the count of the session's messages, so they are counted again when its client is absent. */
   forget(clientId: string): void {
     this.#sizes.delete(topicQueueOf(clientId))
   }
@@ -96,11 +96,11 @@ export class OwedMessages {
 
   async #countDue(): Promise<void> {
     this.#isCounting = true
-    // The noted message is put in this turn; count after that.
+    // The noted message is put in this turn; counting must begin after that.
     await nextTurn()
     for (const prefix of this.#due) {
       await this.#trim(prefix, mostOf(prefix)).catch(error => {
-        // The next message counts again.
+        // The next message starts a new count.
         this.#sizes.delete(prefix)
         this.#parts.onFailed(error)
       })
@@ -109,16 +109,16 @@ export class OwedMessages {
     this.#isCounting = false
   }
 
-  /** Counts the messages, and drops the oldest ones if they are too many. @throws ThingwireError of the store */
+  /** Counts the messages, and drops the oldest if they exceed `most`. @throws ThingwireError of the store */
   async #trim(prefix: string, most: Size): Promise<void> {
     const { documents, onDropped } = this.#parts
-    // Messages noted from here on may be counted twice, which is harmless: nothing is dropped without a new count.
+    // Messages noted from here on may be counted twice. That is harmless, since nothing is dropped without a new count.
     const size: Size = { messages: 0, bytes: 0 }
     this.#sizes.set(prefix, size)
-    // Waits until all messages noted so far can be read.
+    // This waits until all messages noted so far can be read.
     await documents.getInOrder(prefix)
     const left: Size = { messages: 0, bytes: 0 }
-    /** Entries of each message and its bytes, by order. */
+    /** By order of the message: its number of entries, and its bytes. */
     const found = new Map<number, Size>()
     for await (const name of listNames(documents, prefix)) {
       const { order, bytes } = placeIn(name)
@@ -139,12 +139,12 @@ export class OwedMessages {
     if (last > 0) onDropped(await this.#removeUpTo(prefix, last))
   }
 
-  /** @returns the number of removed entries. @throws ThingwireError of the store */
+  /** @returns the number of removed entries @throws ThingwireError of the store */
   async #removeUpTo(prefix: string, last: number): Promise<number> {
     const { documents, isConnected } = this.#parts
     let removed = 0
     for await (const put of removals(listNames(documents, prefix), name => placeIn(name).order <= last)) {
-      // A client that has returned would find a gap while it reads.
+      // If the client has returned, it would find a gap while it reads.
       if (prefix.endsWith('/') && isConnected(clientIdOfQueued(prefix))) break
       await documents.put(put, 'essential')
       removed += Object.keys(put).length
@@ -152,7 +152,7 @@ export class OwedMessages {
     return removed
   }
 
-  /** Sweeps once the rest after the previous sweep is over. */
+  /** Sweeps as soon as the rest after the previous sweep is over. */
   sweepSoon(): void {
     this.#isSweepDue = true
     if (!this.#isSweeping) void this.#sweepOn()
@@ -173,9 +173,9 @@ export class OwedMessages {
 
   async #sweep(): Promise<void> {
     const { documents, isConnected } = this.#parts
-    // Waits for the puts of this node, so that the lists have the entries of a session that ended meanwhile.
+    // This waits for the puts of this node, so that the lists have the entries of a session that ended in the meantime.
     await documents.getInOrder(topicQueuePrefix)
-    // List messages before entries: both are put together, so an entry of a message in this list is found below.
+    // Messages are listed before entries: both are put together, so the entries of a listed message are found below.
     const unowed = new Set<string>()
     for await (const name of listNames(documents, topicMessagePrefix)) unowed.add(placeTextIn(name))
     const left: string[] = []

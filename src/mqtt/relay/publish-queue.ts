@@ -36,30 +36,30 @@ export interface RelayedMessage {
   readonly isRetained: boolean
 }
 
-/** Most entries in pending puts, some tens of milliseconds of work, so that writes of things need not wait long. */
+/** Maximum number of entries in pending puts: some tens of milliseconds of work, so writes of things do not have to wait long. */
 const mostEntriesAtOnce = 4_000
 
-/** Documents in the same commit as a message, such as the packet id of a QoS 2 PUBLISH. */
+/** Documents to put in the same commit as a message, for example the packet id of a QoS 2 PUBLISH. */
 export interface PutWithMessage {
   readonly documents: DocumentPut
   readonly lock: Lock | undefined
 }
 
 /**
- * Passes messages to Aedes, the next one when the put of the previous one has begun. Aedes drops a message whose counter is not
- * greater than that of the message before, and takes several asynchronous steps per message.
+ * Passes messages to Aedes, one at a time: the next one when the put of the previous one has begun. Aedes drops a message if its
+ * counter is not greater than that of the previous message, and takes several asynchronous steps per message.
  */
 export class PublishQueue {
   readonly #parts: PublishQueueParts
   #broker: Aedes | undefined
   #order = 0
   readonly #turns = new Turns()
-  /** A message for hundreds of sessions takes a millisecond or two, so one turn of the event loop must not start all of them. */
+  /** A message for hundreds of sessions takes a millisecond or two, so not all are started in one turn of the event loop. */
   readonly #slices = new Slices()
-  /** The message that Aedes has not asked to enqueue yet. */
+  /** The message that was passed to Aedes, until Aedes asks to enqueue it. */
   #starting: { readonly together: PutWithMessage | undefined; readonly turn: Turn } | undefined
   #entriesBeingPut = 0
-  /** Resolves when all puts so far are durable or have failed. */
+  /** Resolves when all puts begun so far are durable or have failed. */
   #put: Promise<void> = Promise.resolve()
 
   constructor(parts: PublishQueueParts) {
@@ -70,7 +70,7 @@ export class PublishQueue {
     this.#broker = broker
   }
 
-  /** As `Relay.publish`. */
+  /** See `Relay.publish`. */
   async publish(
     { topic, payload, qos, isRetained }: RelayedMessage,
     together?: PutWithMessage,
@@ -89,7 +89,7 @@ export class PublishQueue {
       qos,
       retain: isRetained,
       dup: false,
-      // QoS 0 has a broker id of its own: its messages overtake others that wait for a put, and must not count as newer.
+      // QoS 0 has a separate broker id: its messages overtake messages that wait for a put, and must not count as newer.
       brokerId: qos === 0 ? `${brokerId}.0` : brokerId,
       brokerCounter: this.#order,
     }
@@ -102,12 +102,12 @@ export class PublishQueue {
     await publishing.finally(() => turn.done())
   }
 
-  /** Called by Aedes with each retained message; `enqueue` keeps those at QoS 1 and 2. */
+  /** Called by Aedes with each retained message. Stores those at QoS 0; `enqueue` stores those at QoS 1 and 2. */
   retain(packet: AedesPublishPacket): void {
     if (packet.qos === 0) this.#keep(packet).catch(this.#parts.onFailed)
   }
 
-  /** Called by Aedes with each message. Resolves, in the order of the calls, when it is durable. @throws ThingwireError of the store */
+  /** Called by Aedes with each message. Resolves when it is durable, in the order of calls. @throws ThingwireError of the store */
   enqueue(packet: AedesPublishPacket): Promise<void> {
     const { together, turn } = this.#starting ?? {}
     this.#starting = undefined
@@ -139,7 +139,7 @@ export class PublishQueue {
     }
   }
 
-  /** The message, and an entry for each session that is owed it. The sessions are fixed here, since filters may change later. */
+  /** The message, and an entry for each session that is owed it. The sessions are chosen now, since filters may change later. */
   #putsOf(packet: AedesPublishPacket): DocumentPut {
     const { subscriptions, owed, retained } = this.#parts
     const { topic, qos, retain } = packet
@@ -160,7 +160,7 @@ export class PublishQueue {
   }
 }
 
-/** Without a document to keep, such as when a retained message is removed, the put only serves the packet id or the will. */
+/** If no document is kept, for example when a retained message is removed, the put is only for the packet id or the will. */
 function purposeOf(kept: DocumentPut): PutPurpose {
   return Object.values(kept).some(document => document !== null) ? 'keep' : 'essential'
 }

@@ -31,11 +31,11 @@ import { TopicSubscriptions } from './topic-subscriptions.ts'
 interface RelayParts extends Pick<MqttThings, 'documents' | 'nodes' | 'observer'> {
   readonly clock: Pick<ReceiptClock, 'now'>
   readonly live: Pick<Live, 'catchUp'>
-  /** Called with errors that are not the store's. */
+  /** Called with errors other than the store's. */
   readonly onDefect: (error: unknown) => void
 }
 
-/** Serves other topics with Aedes: its persistence, its link to other nodes, and the way in for messages of our clients. */
+/** Serves foreign topics with Aedes: its persistence, its link to other nodes, and the entry for messages of our clients. */
 export class Relay {
   readonly persistence: ReturnType<typeof relayPersistence>
   readonly bus: MessageBus
@@ -43,13 +43,13 @@ export class Relay {
   readonly #retained: RetainedMessages
   readonly #subscriptions: TopicSubscriptions
   readonly #owed: OwedMessages
-  /** Identifies the messages of this process for Aedes. It is part of each entry's name, so it has only 72 random bits. */
+  /** Identifies messages of this process for Aedes. It has only 72 random bits, since it is part of each entry's name. */
   readonly #brokerId = randomBytes(9).toString('base64url')
   readonly #publishing: PublishQueue
-  /** Order of the newest message received, by broker of another node. The messages of one broker come in order. */
+  /** Order of the newest message received, by broker id of another node. The messages of one broker arrive in order. */
   readonly #come = new Map<string, number>()
   readonly #clients = new WeakMap<Client, RelayedClient>()
-  /** Newest connection by client id. */
+  /** The newest connection of each client, by client id. */
   readonly #current = new Map<string, RelayedClient>()
   readonly #stopHearing: () => void
   /** Resolves when all announced changes are read. */
@@ -118,10 +118,10 @@ export class Relay {
   }
 
   /**
-   * A client has connected: restores the subscriptions of its session that its grants still allow.
+   * Call this when a client has connected. Restores the subscriptions of its session that its grants still allow.
    *
    * @param before result of `newest` before the lock was taken: that connection may have lost its lock before it could store acks
-   * @returns undefined: the client may use no other topics
+   * @returns undefined if the client may not use topics that are not Thingwire's
    * @throws LockLost @throws ThingwireError of the store
    */
   async begin(
@@ -142,7 +142,7 @@ export class Relay {
           clientId,
           connection,
           brokerId: this.#brokerId,
-          // If that fails, unstored acks are lost and the messages come again.
+          // If this fails, acks that are not stored are lost, and their messages are sent again.
           before: latest ? latest.end(lock).catch(this.#onFailed) : Promise.resolve(),
           onFailed: this.#onFailed,
         })
@@ -154,13 +154,13 @@ export class Relay {
     return relayed
   }
 
-  /** The connection is closed, and none of its packets is pending. @throws ThingwireError of the store */
+  /** Call this when the connection is closed and none of its packets is pending. @throws ThingwireError of the store */
   async end(relayed: RelayedClient): Promise<void> {
     await relayed.end().catch(unlessLost)
     if (this.#current.get(relayed.clientId) === relayed) this.#current.delete(relayed.clientId)
   }
 
-  /** The client's session has ended, and its documents are removed. */
+  /** Call this when the client's session has ended and its documents are removed. */
   forget(clientId: string): void {
     this.#subscriptions.set(clientId, [])
     this.#owed.forget(clientId)
@@ -168,7 +168,7 @@ export class Relay {
     this.#owed.sweepSoon()
   }
 
-  /** @returns undefined: the client uses no other topics */
+  /** @returns undefined if the client uses only Thingwire's topics */
   of(client: Client): RelayedClient | undefined {
     return this.#clients.get(client)
   }
@@ -184,37 +184,37 @@ export class Relay {
     await this.bus.settle()
   }
 
-  /** Resolves when this node knows all commits, of any node, from before the call. @throws ThingwireError of the store */
+  /** Resolves when this node knows all commits made before the call, on any node. @throws ThingwireError of the store */
   async catchUp(): Promise<void> {
     if (this.#parts.nodes.isAlone) return
     await this.#parts.live.catchUp()
     await this.#hearing
   }
 
-  /** Removes subscriptions that the grants do not allow. @returns the others */
+  /** Removes subscriptions that the grants do not allow. @returns the remaining subscriptions */
   async #restrict(clientId: string, grants: readonly TopicGrant[], lock?: Lock) {
     const kept = this.#subscriptions.of(clientId).filter(({ filter }) => mayRead(grants, filter))
     await this.#subscriptions.keep(clientId, kept, lock)
     return kept
   }
 
-  /** A thing's grants have changed: removes subscriptions that they do not allow. @throws ThingwireError of the store */
+  /** Removes subscriptions that a thing's changed grants do not allow. @throws ThingwireError of the store */
   async restrictAll(thingId: string, grants: readonly TopicGrant[]): Promise<void> {
     const scope = `${principalName({ kind: 'thing', thingId })}:`
     for (const clientId of this.#subscriptions.clientsIn(scope)) await this.#restrict(clientId, grants)
   }
 
   /**
-   * Resolves when every matching persistent session has the message durably, and every connected subscriber of this node was sent it.
+   * Resolves when the message is durable for every matching persistent session, and was sent to every subscriber of this node.
    *
-   * @param together put in the same commit, at QoS 1 and 2
+   * @param together documents to put in the same commit, at QoS 1 and 2
    * @throws ThingwireError of the store: nothing was put; too_many_retained
    */
   publish(message: RelayedMessage, together?: PutWithMessage): Promise<void> {
     return this.#publishing.publish(message, together)
   }
 
-  /** @param names of documents that may have changed; undefined: any */
+  /** @param names names of documents that may have changed; undefined if any may have */
   async #hear(names: readonly string[] | undefined): Promise<void> {
     if (!names) {
       await Promise.all([this.#retained.load(), this.#subscriptions.load()])
@@ -234,8 +234,8 @@ export class Relay {
   }
 
   /**
-   * Another node has put or removed entries. It sends the messages separately, and may be killed in between: then this node closes
-   * the connections that miss one.
+   * Call this when another node has put or removed entries. That node sends the messages separately, and may be killed in between;
+   * if so, this node closes the connections that miss a message.
    */
   #expect(names: readonly string[]): void {
     const isMissing = (name: string) => {
@@ -245,7 +245,7 @@ export class Relay {
     const missing = names.filter(isMissing)
     const look = async () => {
       for (const name of missing.filter(isMissing)) {
-        // An acknowledged or dropped message is not missed.
+        // A message that was acknowledged or dropped is not missed.
         if (await this.#parts.documents.get(name)) this.#current.get(clientIdOfQueued(name))?.miss()
       }
     }
@@ -267,8 +267,8 @@ const nothing = async (): Promise<void> => {}
 const none = (): Readable => Readable.from([])
 
 /**
- * The persistence for Aedes; `aedes-persistence` documents the members. Most do nothing: the relay and the doors keep
- * subscriptions, send retained messages and publish wills, and clients' QoS 2 packets do not reach Aedes.
+ * The persistence for Aedes; for its members see `aedes-persistence`. Most do nothing: the relay and the doors keep subscriptions,
+ * send retained messages and publish wills, and clients' QoS 2 packets do not reach Aedes.
  */
 function relayPersistence(publishing: PublishQueue, clients: RelayedClients) {
   return {
@@ -285,12 +285,12 @@ function relayPersistence(publishing: PublishQueue, clients: RelayedClients) {
     subscriptionsByClient: async ({ id }: Pick<Client, 'id'>): Promise<Subscription[]> =>
       [...(clients.newest(id)?.subscriptions.keys() ?? [])].map(topic => ({ topic, qos: 2 })),
     countOffline: async () => ({ subsCount: 0, clientsCount: 0 }),
-    /** Aedes only passes the list to `outgoingEnqueueCombi`, which finds the sessions and their QoS itself. */
+    /** Aedes only passes the result to `outgoingEnqueueCombi`, which finds the sessions and their QoS itself. */
     subscriptionsByTopic: async (): Promise<[]> => [],
 
     outgoingEnqueueCombi: (_: unknown, packet: AedesPublishPacket): Promise<void> =>
       publishing.enqueue(packet),
-    /** Called with retained messages for one client, which are stored already. */
+    /** Called with retained messages for one client, which are already stored. */
     outgoingEnqueue: nothing,
     outgoingUpdate: async (client: Client, packet: OutgoingPacket): Promise<void> =>
       clients.of(client)?.queue?.sends(packet),

@@ -12,15 +12,15 @@ import { isSame, type RetainedMessage, type RetainedMessages } from './retained-
 
 interface RelayedClientParts {
   readonly connection: RelayedConnection
-  /** The scoped client id. */
+  /** The client id inside the broker. */
   readonly clientId: string
   readonly grants: readonly TopicGrant[]
-  /** Undefined: the session is not persistent. */
+  /** undefined if the session is not persistent. */
   readonly queue: OutgoingQueue | undefined
   readonly retained: RetainedMessages
 }
 
-/** A connection whose client may use other topics. */
+/** A connection whose client may use topics that are not Thingwire's. */
 export class RelayedClient {
   readonly clientId: string
   readonly queue: OutgoingQueue | undefined
@@ -30,7 +30,7 @@ export class RelayedClient {
   readonly #subscriptions = new Map<string, TopicSubscription>()
   readonly #tree = new FilterTree<QoS>()
   readonly #streams = new Set<RetainedStream>()
-  /** Resolves when the next stream of retained messages may be sent, the first one after the replay. */
+  /** Resolves when the next stream of retained messages may be sent. The first may be sent after the replay. */
   #ready: Promise<void>
 
   constructor({ connection, clientId, grants, queue, retained }: RelayedClientParts) {
@@ -43,9 +43,9 @@ export class RelayedClient {
   }
 
   /**
-   * The connection is closed, or must end. Resolves when the client's acks are stored. May be called again.
+   * Call this when the connection is closed or must end, perhaps more than once. Resolves when the client's acks are stored.
    *
-   * @param lock of the client's new connection. @throws LockLost @throws ThingwireError of the store
+   * @param lock lock of the client's new connection @throws LockLost @throws ThingwireError of the store
    */
   async end(lock?: TakenLock): Promise<void> {
     if (lock) this.queue?.handOver(lock)
@@ -53,7 +53,7 @@ export class RelayedClient {
     await this.queue?.end()
   }
 
-  /** Messages of another node were lost: a persistent session finds them in the store when its client returns. */
+  /** Call this when messages of another node were lost: a persistent session finds them in the store when its client returns. */
   miss(): void {
     if (this.isPersistent) this.#connection.close(new Error('messages of another node were lost'))
   }
@@ -62,7 +62,7 @@ export class RelayedClient {
     return this.queue !== undefined
   }
 
-  /** By filter. */
+  /** Subscriptions by filter. */
   get subscriptions(): ReadonlyMap<string, TopicSubscription> {
     return this.#subscriptions
   }
@@ -78,7 +78,7 @@ export class RelayedClient {
     this.#tree.remove(filter, filter)
   }
 
-  /** Call it before the filters of a SUBSCRIBE take effect. @returns sends the matching retained messages; call it after SUBACK */
+  /** Call this before a SUBSCRIBE takes effect. @returns a function to call after SUBACK: sends retained messages */
   beginRetained(): (filters: readonly string[]) => Promise<void> {
     const stream = new RetainedStream(this.#retained, this.#connection)
     this.#streams.add(stream)
@@ -89,16 +89,16 @@ export class RelayedClient {
     }
   }
 
-  /** Whether packets of the broker are retained or replayed messages, which wait for room. @param header first byte of the first one */
+  /** Whether packets of the broker are retained or replayed messages, which wait for room. @param header first byte of a packet */
   isPaced(header: number): boolean {
     if ((header & publishFlags.retain) !== 0) return true
     return this.queue?.isReplaying === true && qosOf(header) > 0
   }
 
-  /** The message for the client, at the greatest QoS of the matching filters (MQTT-3.3.5-1). @returns null: not now, or never */
+  /** The message for the client, at the highest QoS of the matching filters (MQTT-3.3.5-1). @returns null if not to be sent now */
   forward(packet: AedesPublishPacket): AedesPublishPacket | null {
     if (!mayRead(this.grants, packet.topic)) return null
-    // A replayed message has its QoS already.
+    // The QoS of a replayed message is already determined.
     if (packet.messageId !== undefined) return this.#note(packet)
     const granted = Math.max(...this.#tree.match(packet.topic))
     if (granted < 0) return null
@@ -114,16 +114,16 @@ export class RelayedClient {
   }
 }
 
-/** Pieces of the search between two checks of the time slice. */
+/** Number of pieces of the search between two checks of the time slice. */
 const piecesAtOnce = 50
-/** Sent in one turn of the event loop: messages, and bytes of their payloads. */
+/** Limits for one turn of the event loop: number of messages, and bytes of their payloads. */
 const sentAtOnce = { messages: 50, bytes: 64 * 1024 }
 
-/** The retained messages for one SUBSCRIBE, without those that the client gets live after this object is made. */
+/** Sends the retained messages for one SUBSCRIBE, except messages that the client has got live since this object was made. */
 class RetainedStream {
   readonly #retained: RetainedMessages
   readonly #connection: Pick<RelayedConnection, 'client' | 'live'>
-  /** A live message by topic with a retained message: the retained message itself, if it came live. */
+  /** By topic with a retained message: a message that came live; if the retained message itself came live, that message. */
   readonly #came = new Map<string, MessageId>()
   /** Messages that Aedes has not sent yet. */
   readonly #sending = new Set<RetainedMessage>()
@@ -143,13 +143,13 @@ class RetainedStream {
     if (newest && (isSame(newest, came) || !this.#came.has(topic))) this.#came.set(topic, came)
   }
 
-  /** Whether a retained message on this topic is being sent and is still the newest. */
+  /** Whether a retained message on this topic is being sent, and is still the newest. */
   isDue(topic: string): boolean {
     const newest = this.#retained.newest(topic)
     return newest !== undefined && this.#sending.has(newest) && !isSame(this.#came.get(topic), newest)
   }
 
-  /** Call it once, when the filters are in effect. */
+  /** Call this once, when the filters are in effect. */
   async send(filters: readonly string[]): Promise<void> {
     const late: string[] = []
     let pieces = 0
@@ -163,14 +163,14 @@ class RetainedStream {
     await this.#sent()
   }
 
-  /** @returns false: the message may still come live */
+  /** @returns false if the message may still come live */
   async #give(topic: string): Promise<boolean> {
     const { live, client } = this.#connection
     await live.brokerPackets.room()
     const newest = this.#retained.newest(topic)
     if (!newest || client.closed) return true
     const came = this.#came.get(topic)
-    // If an earlier message of the topic came live, this one will.
+    // If an earlier message of the topic came live, the newest one will, too.
     if (newest.isComing) return came !== undefined
     if (isSame(came, newest)) return true
     this.#sending.add(newest)

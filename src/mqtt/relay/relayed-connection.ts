@@ -8,7 +8,7 @@ export interface RelayedConnection {
     | undefined
   readonly lock: TakenLock | undefined
   readonly isConnected: boolean
-  /** `room` resolves when there is room for more messages; undefined: there is. */
+  /** `room` resolves when there is room for more messages; it returns undefined if there is room now. */
   readonly live: { readonly brokerPackets: { room(): Promise<void> | undefined } }
   /** `finish` resolves when Aedes has handled all packets of the client. */
   readonly broker: { finish(): Promise<void> }

@@ -6,9 +6,9 @@ import type { QoS } from '../packets/packet.ts'
 import { type MessageId, type RetainedDocument, retainedName, topicRetainedPrefix } from './documents.ts'
 import { FilterTree } from './filter-tree.ts'
 
-/** Most retained messages, and most bytes of their topics and payloads (contract §7.10). */
+/** Maximum number of retained messages, and maximum bytes of their topics and payloads (contract §7.10). */
 const maximum = { messages: 100_000, bytes: 64 * 1024 * 1024 }
-/** A message of another node may arrive this much later than its document, milliseconds. */
+/** A message of another node may arrive this much later than its document; milliseconds. */
 export const patience = 5_000
 
 export interface RetainedMessage extends MessageId {
@@ -17,23 +17,23 @@ export interface RetainedMessage extends MessageId {
   readonly qos: QoS
 }
 
-/** One object per message, so that objects can be compared. */
+/** There is one object per message, so objects can be compared. */
 interface Newest extends RetainedMessage {
-  /** The message may still reach the subscribers of this node live. */
+  /** Whether the message may still be sent live to the subscribers of this node. */
   isComing: boolean
-  /** Another node has announced the message; the store may still have an older one. */
+  /** Whether another node has announced the message; the store may still have an older one. */
   isAhead: boolean
 }
 
-/** The newest retained message of each topic: in the store, and in memory. */
+/** The newest retained message of each topic, in the store and in memory. */
 export class RetainedMessages {
   readonly #documents: DocumentStore
-  /** By name of the document. */
+  /** Messages by name of the document. */
   readonly #messages = new Map<string, Newest>()
   readonly #topics = new FilterTree<string>()
   #bytes = 0
   readonly #waiting = new Set<() => void>()
-  /** Documents that are being read; `isPast`: this node has changed the document since. */
+  /** Documents that are being read. `isPast`: whether this node has changed the document since the read began. */
   readonly #readings = new Set<{ readonly name: string; isPast: boolean }>()
 
   constructor(documents: DocumentStore) {
@@ -65,7 +65,7 @@ export class RetainedMessages {
   }
 
   /**
-   * Makes the message the newest of its topic; an empty payload removes the topic (MQTT-3.3.1-10).
+   * Makes the message the newest of its topic; an empty payload removes the retained message of the topic (MQTT-3.3.1-10).
    *
    * @returns documents to put, in the order of the calls
    */
@@ -77,7 +77,7 @@ export class RetainedMessages {
     return { [name]: isRemoval ? null : { topic, payload: payload.toString('base64'), qos, order, brokerId } }
   }
 
-  /** Another node announces a message. The store may have a newer one, or not have it yet. @throws ThingwireError of the store */
+  /** Call this when another node announces a message. The store may be ahead or behind. @throws ThingwireError of the store */
   async announced(message: RetainedMessage): Promise<void> {
     const name = retainedName(message.topic)
     const before = this.#messages.get(name)
@@ -88,14 +88,14 @@ export class RetainedMessages {
     else await this.hear(name)
   }
 
-  /** A message was sent to all subscribers of this node, or will not come. */
+  /** Call this when a message was sent to all subscribers of this node, or will not be. */
   passed(topic: string, place: MessageId): void {
     const newest = this.newest(topic)
     if (newest && isSame(newest, place)) newest.isComing = false
     this.#wake()
   }
 
-  /** Reads the stored message again, after a failed put or a put of another node. @throws ThingwireError of the store */
+  /** Reads the stored message again, after a failed put or a put by another node. @throws ThingwireError of the store */
   async hear(name: string): Promise<void> {
     const reading = { name, isPast: false }
     this.#readings.add(reading)
@@ -107,7 +107,7 @@ export class RetainedMessages {
     }
   }
 
-  /** Topics that the filters match, each once, in small pieces (`FilterTree.matchedBy`). */
+  /** The topics that the filters match, each once, in small pieces (see `FilterTree.matchedBy`). */
   matching(filters: readonly string[]): Generator<Iterable<string>> {
     const tree = new FilterTree<boolean>()
     for (const filter of filters) tree.add(filter, true)
@@ -118,7 +118,7 @@ export class RetainedMessages {
     return this.#messages.get(retainedName(topic))
   }
 
-  /** Resolves when a retained message changes, or after `passed`. */
+  /** Resolves when a retained message changes, or at the next call of `passed`. */
   untilPassed(): Promise<void> {
     return new Promise(resolve => void this.#waiting.add(resolve))
   }
@@ -132,20 +132,20 @@ export class RetainedMessages {
     const before = this.#messages.get(name)
     const message = document && messageOf(document)
     const isKnown = isSame(before, message)
-    // The announced message is not stored yet.
+    // Until the announced message is stored, an older stored message, or none, is ignored.
     const isOlder = message === undefined || isBefore(message, before)
     if (before?.isAhead && !isKnown && isOlder) return
     if (before && isKnown) before.isAhead = false
     if (isKnown) return
     this.#set(name, message && { ...message, isComing: isComing && message.order > 0, isAhead: false })
     if (!message || !isComing) return
-    // The timer holds no payload, since many newer messages may replace this one by then.
+    // The timer holds no payload, since many newer messages may have replaced this one when it fires.
     const { topic, order, brokerId } = message
     setTimeout(() => this.passed(topic, { order, brokerId }), patience).unref()
   }
 
   #set(name: string, given: Newest | undefined): void {
-    // Older versions kept topics with forbidden characters.
+    // Older versions stored topics with forbidden characters.
     const message = given && isTopicName(given.topic) ? given : undefined
     const before = this.#messages.get(name)
     this.#bytes += weightOf(message) - weightOf(before)
@@ -162,12 +162,12 @@ export class RetainedMessages {
   }
 }
 
-/** Whether both are the same message; false for messages of older versions, which have no order. */
+/** Whether both are the same message. False for messages of older versions, which have no order. */
 export function isSame(one: MessageId | undefined, other: MessageId | undefined): boolean {
   return one !== undefined && one.order === other?.order && one.brokerId === other.brokerId && one.order > 0
 }
 
-/** Whether the same process has published `one` before `other`, at any QoS. */
+/** Whether `one` and `other` were published by the same process, `one` earlier, at any QoS. */
 function isBefore(one: MessageId, other: MessageId | undefined): boolean {
   const [process] = one.brokerId.split('.')
   return process === other?.brokerId.split('.')[0] && one.order < (other?.order ?? 0)

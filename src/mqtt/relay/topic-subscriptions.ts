@@ -12,7 +12,7 @@ import {
 } from './documents.ts'
 import { FilterTree } from './filter-tree.ts'
 
-/** The subscriptions of all persistent sessions, of any node, to other topics. */
+/** The subscriptions of all persistent sessions, of any node, to topics that are not Thingwire's. */
 export class TopicSubscriptions {
   readonly #documents: DocumentStore
   readonly #tree = new FilterTree<{ readonly clientId: string; readonly qos: QoS }>()
@@ -36,13 +36,13 @@ export class TopicSubscriptions {
     for (const clientId of gone) this.set(clientId, [])
   }
 
-  /** Another node has put or removed the document of a session. @throws ThingwireError of the store */
+  /** Call this when another node has put or removed the document of a session. @throws ThingwireError of the store */
   async hear(name: string): Promise<void> {
     const document = (await this.#documents.getInOrder(name)) as TopicSessionDocument | undefined
     this.set(clientIdOf(name), document?.subscriptions ?? [])
   }
 
-  /** Stores changed subscriptions of a session. @throws LockLost @throws ThingwireError of the store: nothing has changed */
+  /** Stores a session's subscriptions if they changed. @throws LockLost @throws ThingwireError of the store: nothing has changed */
   async keep(
     clientId: string,
     subscriptions: readonly TopicSubscription[],
@@ -57,7 +57,7 @@ export class TopicSubscriptions {
     try {
       await this.#documents.put({ [topicSessionName(clientId)]: document }, purpose, lock)
     } catch (error) {
-      // The next call must put it again.
+      // The next call must put the subscriptions again.
       if (isDeepStrictEqual(this.of(clientId), subscriptions)) this.set(clientId, before)
       throw error
     }
@@ -78,12 +78,12 @@ export class TopicSubscriptions {
     return this.#byClient.get(clientId) ?? []
   }
 
-  /** @param scope of a principal, such as `thing.<id>:` */
+  /** @param scope prefix of a principal's client ids, for example `thing.<id>:` */
   clientsIn(scope: string): readonly string[] {
     return [...this.#byClient.keys()].filter(clientId => clientId.startsWith(scope))
   }
 
-  /** The sessions that are owed a message on a topic, by client id, with the greatest QoS of their matching filters, 1 or 2. */
+  /** The sessions that are owed a message on a topic, by client id, with the highest QoS of their matching filters, 1 or 2. */
   wanting(topic: string): ReadonlyMap<string, QoS> {
     const wanted = new Map<string, QoS>()
     for (const { clientId, qos } of this.#tree.match(topic)) {

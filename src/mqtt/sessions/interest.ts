@@ -2,25 +2,25 @@ import type { LiveWrite } from '../../live/index.ts'
 import { parseThingFilter, type Selection, selectionOf } from '../topics.ts'
 
 export interface Subscription {
-  /** With the id of the thing, never a token; `+` for every thing that the client may see. */
+  /** The filter with the id of the thing, never a token; `+` stands for every thing that the client may see. */
   readonly filter: string
-  /** Ids of the things that a `+` stands for; absent: every thing. */
+  /** Ids of the things that `+` stands for; absent if it stands for every thing. */
   readonly things?: readonly string[]
-  /** Whether the client may see records only, no refused writes. */
+  /** Whether the client may see only records, no refused writes. */
   readonly isReadOnly?: boolean
-  /** As granted; messages are delivered at min(1, qos). */
+  /** The granted QoS. Messages are delivered at QoS 1 at most. */
   readonly qos: 0 | 1 | 2
-  /** Write number: the subscription gets only later writes. */
+  /** The subscription gets only writes after this write number. */
   readonly from: number
-  /** The client's filter had a token. */
+  /** Whether the client's filter contained a token. */
   readonly isSpelledAsToken?: boolean
-  /** Write number of the retained view that the session has not acknowledged yet. */
+  /** Write number of the retained messages that the session still has to acknowledge. */
   readonly owedRetained?: number
 }
 
-/** The messages of one thing that a client wants: for each kind, the highest QoS of the matching filters. */
+/** Which messages of one thing a client wants: for each kind, the highest QoS of the matching filters. */
 interface Interest {
-  /** QoS of messages on `values/<key>`; undefined: not wanted. */
+  /** QoS of messages on `values/<key>`; undefined if they are not wanted. */
   qosOf(key: string): 0 | 1 | undefined
   readonly whole: 0 | 1 | undefined
   readonly errors: 0 | 1 | undefined
@@ -30,9 +30,9 @@ type DeliveredQoS = 0 | 1
 
 export class Interests {
   readonly #subscriptions = new Map<string, Subscription>()
-  /** By thing id, or `+` for every thing, then by filter. */
+  /** Subscriptions by thing id, or `+` for every thing, and then by filter. */
   readonly #byRef = new Map<string, Map<string, Subscription>>()
-  /** Cache by thing id or `+`. */
+  /** Cache of interests by thing id, or `+` for every thing. */
   readonly #known = new Map<string, Interest>()
 
   constructor(subscriptions: Iterable<Subscription> = []) {
@@ -56,12 +56,12 @@ export class Interests {
     return this.#byRef.has(thingId) || this.ofEveryThing
   }
 
-  /** In the order of subscription. */
+  /** The subscriptions, in the order in which they were made. */
   [Symbol.iterator](): Iterator<Subscription> {
     return this.#subscriptions.values()
   }
 
-  /** Replaces a subscription with the same filter, whose missed messages stay owed (MQTT-3.8.4-3). */
+  /** Replaces a subscription with the same filter. Messages that the old subscription missed stay owed (MQTT-3.8.4-3). */
   add(added: Subscription): void {
     const before = this.#subscriptions.get(added.filter)
     const isOwed = before !== undefined && before.qos > 0 && before.from < added.from
@@ -70,10 +70,10 @@ export class Interests {
   }
 
   /**
-   * The client has lost messages for good, so it is owed a new retained view.
+   * Call this when the client has lost messages permanently: it is then owed retained messages.
    *
-   * @param except filters whose retained view it has got already
-   * @returns the subscriptions that are owed one
+   * @param except filters for which the client already got the retained messages
+   * @returns the subscriptions that are owed retained messages
    */
   oweRetained(writeNumber: number, except: ReadonlySet<string> = new Set()): readonly Subscription[] {
     const owed: Subscription[] = []
@@ -86,7 +86,7 @@ export class Interests {
     return owed
   }
 
-  /** The client has acknowledged the retained view of a write number. */
+  /** Call this when the client has acknowledged the retained messages of a write number. */
   settleRetained(filter: string, writeNumber: number): void {
     const present = this.#subscriptions.get(filter)
     if (present?.owedRetained !== writeNumber) return
@@ -106,7 +106,7 @@ export class Interests {
     this.#known.clear()
   }
 
-  /** Keeps the order if the filter is present. */
+  /** The order is kept if the filter is present. */
   #set(subscription: Subscription): void {
     const { filter } = subscription
     this.#subscriptions.set(filter, subscription)
@@ -117,9 +117,9 @@ export class Interests {
     this.#known.clear()
   }
 
-  /** The present interest in a thing. */
+  /** The current interest in a thing. */
   in(thingId: string): Interest {
-    // Things without a filter of their own share one entry, so that a subscriber of every thing does not cache each.
+    // Things without a separate filter share one entry, so a subscriber to every thing does not need an entry for each.
     const ref = this.#byRef.has(thingId) ? thingId : '+'
     const known = this.#known.get(ref)
     if (known) return known
@@ -128,7 +128,7 @@ export class Interests {
     return interest
   }
 
-  /** The interest in an earlier write at QoS 1, of the subscriptions that existed then. */
+  /** The interest at QoS 1 in an earlier write, from the subscriptions that existed at that time. */
   missedOf(write: LiveWrite): Interest {
     const { thingId, writeNumber } = write.commit
     const then = this.#of(thingId).filter(({ from, qos }) => from < writeNumber && qos > 0)
@@ -140,7 +140,7 @@ export class Interests {
   }
 }
 
-/** QoS of the message at a place of a write; undefined: it is not wanted. */
+/** QoS of the message at a place of a write; undefined if the message is not wanted. */
 export function wantedQoS(write: LiveWrite, place: number, interest: Interest): DeliveredQoS | undefined {
   const key = write.keyAt(place)
   if (key !== undefined) return interest.qosOf(key)
@@ -174,7 +174,7 @@ function join(subscriptions: readonly Subscription[]): Interest {
   return { qosOf, whole, errors }
 }
 
-/** Live messages are published at QoS 1 (contract §7). */
+/** Live messages are published at QoS 1 at most (contract §7). */
 export function deliveredQoS(granted: 0 | 1 | 2): DeliveredQoS {
   return granted === 0 ? 0 : 1
 }

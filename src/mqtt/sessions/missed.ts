@@ -4,22 +4,22 @@ import { wantedQoS } from './interest.ts'
 import type { MqttSession } from './session.ts'
 import type { MessagePosition } from './unacked.ts'
 
-/** Most missed messages that a session gets, and most bytes of their payloads (contract §7.4). */
+/** Maximum number of missed messages that a session gets, and maximum bytes of their payloads (contract §7.4). */
 export const maximumMissed = { messages: 1_000, bytes: 1024 * 1024 }
 
 interface OwedMessage {
   readonly write: LiveWrite
   readonly position: MessagePosition
-  /** Packet id under which it was sent before; undefined: it was not sent, or the id is lost. */
+  /** Packet id under which the message was sent before; undefined if it was not sent, or the id is lost. */
   readonly messageId: number | undefined
-  /** Whether it may have been sent before. */
+  /** Whether the message may have been sent before. */
   readonly isDuplicate: boolean
 }
 
 /**
- * The messages that a session is owed up to a write number, in order; if they are too many, the newest ones.
+ * The messages that a session is owed up to and including a write number, in order; if they are too many, only the newest.
  *
- * @returns the messages, and the number of dropped ones
+ * @returns the messages, and the number of dropped messages
  * @throws ThingwireError of the store
  */
 export async function findMissed(

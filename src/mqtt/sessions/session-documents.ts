@@ -3,25 +3,25 @@ import type { MessagePosition, Sent } from './unacked.ts'
 
 /** `mqtt-sessions/<client id>`: a persistent session. */
 export type MqttSessionDocument = {
-  /** Milliseconds; written at CONNECT, when the connection ends, and every hour in between. */
+  /** Milliseconds since 1970. Written at CONNECT, when the connection ends, and every hour in between. */
   readonly lastConnected: number
   readonly subscriptions: readonly Subscription[]
-  /** Every QoS 1 message up to here is acknowledged. */
+  /** Every QoS 1 message up to and including this position is acknowledged. */
   readonly acked: MessagePosition
   /** Messages sent after `acked`. */
   readonly sent: readonly Sent[]
-  /** Write number: messages up to here may have been sent before, under packet ids that are lost. Absent: 0. */
+  /** Messages up to this write number may have been sent under packet ids that are lost. Absent: 0. */
   readonly maybeSent?: number
-  /** Whether a client is connected: if the process dies, it may have sent more than this document has. */
+  /** Whether a client is connected. If so and the process dies, more messages may have been sent than this document shows. */
   readonly isInUse: boolean
-  /** The node that has written the document. */
+  /** The node that wrote the document. */
   readonly node: string
 }
 
-/** `maybeSent` if its end is unknown. */
+/** Value of `maybeSent` if it is unknown which messages were sent. */
 export const whateverIsCommitted = Number.MAX_SAFE_INTEGER
 
-/** The same session in another store. @param numberOf maps a write number to that of the other store */
+/** The same session for another store. @param numberOf maps a write number to the number of the same write in the other store */
 export function movedSession(
   session: MqttSessionDocument,
   numberOf: (writeNumber: number) => number,
@@ -44,10 +44,10 @@ export function movedSession(
 
 const inFlightPrefix = 'mqtt-in-flight/'
 
-/** Prefix of the QoS 2 packets of a session. */
+/** Prefix of the documents of a session's QoS 2 packets. */
 export const inFlightOf = (clientId: string) => `${inFlightPrefix}${encodeURIComponent(clientId)}/`
 
-/** `mqtt-in-flight/<client id>/<packet id>`: a QoS 2 PUBLISH that is stored and not released yet. */
+/** `mqtt-in-flight/<client id>/<packet id>`: a QoS 2 PUBLISH that is stored but not released yet. */
 export type InFlightDocument = {
   /** Digest of target and payload; absent in documents from before 26 November 2026. */
   readonly write?: number

@@ -7,7 +7,7 @@ import { maximumMissed, payloadOf } from './missed.ts'
 import type { MqttSessionDocument } from './session-documents.ts'
 import { Unacked } from './unacked.ts'
 
-/** The commits in the log that persistent sessions may still need. */
+/** Keeps the commits in the log that persistent sessions may still need. */
 export class SessionLog implements LogReader {
   readonly #documents: DocumentStore
   readonly #coverage = new Coverage()
@@ -23,7 +23,7 @@ export class SessionLog implements LogReader {
     return log
   }
 
-  /** From now on the log keeps commits for these subscriptions. @param subscriptions all of the session */
+  /** From now on the log keeps commits for these subscriptions. @param subscriptions all subscriptions of the session */
   cover(clientId: string, subscriptions: Iterable<Omit<Subscription, 'from'>>): void {
     this.#coverage.set(clientId, refsAtQoS1(subscriptions))
   }
@@ -33,7 +33,7 @@ export class SessionLog implements LogReader {
   }
 
   async startTrim(): Promise<(commit: Commit) => boolean> {
-    /** By thing id, `+` for every thing. */
+    /** Needs of sessions by thing id, or `+` for every thing. */
     const needs = new Map<string, Need[]>()
     for await (const [, session] of this.#sessions()) {
       const need = new Need(session)
@@ -43,7 +43,7 @@ export class SessionLog implements LogReader {
       if (!commit.broadcast) return false
       const write = new LiveWrite(commit)
       const ofThing = new Set([...(needs.get(commit.thingId) ?? []), ...(needs.get('+') ?? [])])
-      // `filter` calls `take` of every session, since each one counts.
+      // `filter` is used since it calls `take` for every session, and each must count the write.
       return [...ofThing].filter(need => need.take(write)).length > 0
     }
   }
@@ -84,7 +84,7 @@ class Need {
   }
 }
 
-/** The things of subscriptions at QoS 1 and 2: ids, or `+` for every thing. */
+/** The things of the subscriptions at QoS 1 and 2: ids, or `+` for every thing. */
 function refsAtQoS1(subscriptions: Iterable<Omit<Subscription, 'from'>>): Set<string> {
   const refs = new Set<string>()
   for (const subscription of subscriptions) {
@@ -93,13 +93,13 @@ function refsAtQoS1(subscriptions: Iterable<Omit<Subscription, 'from'>>): Set<st
   return refs
 }
 
-/** The things whose messages at least one client wants. */
+/** The things of which at least one client wants messages. */
 export class Coverage {
   readonly #thingsOf = new Map<string, ReadonlySet<string>>()
   /** Number of clients by thing id, or `+` for every thing. */
   readonly #counts = new Map<string, number>()
 
-  /** @param refs thing ids, `+` for every thing; they replace the client's former ones */
+  /** @param refs thing ids, or `+` for every thing; they replace the refs that were set for the client before */
   set(clientId: string, refs: ReadonlySet<string>): void {
     const before = this.#thingsOf.get(clientId)
     if (refs.size > 0) this.#thingsOf.set(clientId, refs)

@@ -11,15 +11,15 @@ export interface MqttSession {
   readonly wasPresent: boolean
   readonly interests: Interests
   readonly unacked: Unacked
-  /** The connection that gets the messages. */
+  /** The connection to which messages are sent. */
   receiver: { close(): void } | undefined
-  /** Write number: messages up to here may have been sent before, under packet ids that are lost. */
+  /** Messages up to this write number may have been sent before, under packet ids that are lost. */
   maybeSent: number
-  /** Another node had the session, and may have sent commits that have not reached this node. */
+  /** Whether another node had the session; that node may have sent commits that have not reached this node yet. */
   isFromElsewhere: boolean
 }
 
-/** @param position write number: the session gets only later writes */
+/** @param position write number; the session gets only later writes */
 export function newSession(clientId: string, isPersistent: boolean, position: number): MqttSession {
   return {
     clientId,
@@ -33,14 +33,14 @@ export function newSession(clientId: string, isPersistent: boolean, position: nu
   }
 }
 
-/** @param begin newest write number when this process began */
+/** @param begin number of the newest write when this process began */
 export function storedSession(
   clientId: string,
   { acked, sent, subscriptions, isInUse, node, maybeSent = 0 }: MqttSessionDocument,
   { nodes, begin }: { nodes: Pick<Nodes, 'isAlone' | 'self'>; begin: number },
 ): MqttSession {
   const { isAlone = false, self } = nodes
-  // Another node may have sent every commit until this node takes over.
+  // If another node had the session, it may have sent every commit made until this node takes over.
   const unknown = isInUse ? (isAlone ? begin : whateverIsCommitted) : 0
   return {
     clientId,

@@ -15,24 +15,24 @@ const sweepInterval = 3_600_000
 /** Interval at which the acks of connected sessions are stored, milliseconds. */
 const saveInterval = 1_000
 
-/** Longest time from taking a client's lock to beginning its session, milliseconds: longer than a CONNECT may take. */
+/** Maximum time between taking a client's lock and beginning its session, milliseconds: longer than a CONNECT may take. */
 const longestBegin = 10_000
 
 /** A persistent session in memory, with the lock of its newest connection. */
 interface OpenSession extends Usage {
   isInUse: boolean
-  /** When the lock turned out to be lost, by `performance.now()`: a connection of this node may still go on with the session. */
+  /** When the lock was found lost, by `performance.now()`: a new connection of this node may still resume the session. */
   lostAt?: number
 }
 
 interface BegunSession {
   readonly session: MqttSession
-  /** QoS 2 packets that are stored and not released. */
+  /** QoS 2 packets that are stored but not released yet. */
   readonly inFlight: readonly InFlightWrite[]
 }
 
 interface SessionsParts extends Pick<MqttThings, 'documents' | 'nodes' | 'locks' | 'live'> {
-  /** Covers the stored sessions. */
+  /** The session log, which already covers the stored sessions. */
   readonly log: SessionLog
   readonly retries: StoreRetries
   readonly things: Pick<MqttThings, 'clock' | 'believedTime'>
@@ -41,16 +41,16 @@ interface SessionsParts extends Pick<MqttThings, 'documents' | 'nodes' | 'locks'
 }
 
 /**
- * The sessions of connected clients in memory, and persistent sessions in the store. A connection resumes a persistent session from
- * the store, whichever node had it, and changes it under the client's lock. Only if the previous connection was on this node does
- * it resume from memory, which is newer.
+ * The sessions of connected clients in memory, and persistent sessions in the store. A connection reads a persistent session from
+ * the store, no matter which node had it before, and changes it under the client's lock. If the previous connection was on this
+ * node, however, the session is resumed from memory, which is newer.
  */
 export class Sessions {
   readonly #parts: SessionsParts
   readonly #stored: StoredSessions
-  /** By client id. */
+  /** Open sessions by client id. */
   readonly #open = new Map<string, OpenSession>()
-  /** Newest write number when this process began. */
+  /** Number of the newest write when this process began. */
   readonly #begin: number
   readonly #timers: readonly NodeJS.Timeout[]
   #isSaving = false
@@ -69,28 +69,28 @@ export class Sessions {
     for (const timer of this.#timers) clearInterval(timer)
   }
 
-  /** A clean session of a client id that has no stored session. */
+  /** A new clean session, for a client id without a stored session. */
   beginNew(clientId: string): MqttSession {
     return newSession(clientId, false, this.#parts.live.writeNumber)
   }
 
-  /** A clean session; drops the stored one of the client id (MQTT-3.1.2-6). @throws LockLost @throws ThingwireError of the store */
+  /** A clean session; drops the client id's stored one (MQTT-3.1.2-6). @throws LockLost @throws ThingwireError of the store */
   async begin(clientId: string, lock: Lock): Promise<MqttSession> {
     this.#open.delete(clientId)
     if (await this.#stored.read(clientId)) await this.#forget(clientId, lock)
     return this.beginNew(clientId)
   }
 
-  /** A durable persistent session. @throws LockLost @throws ThingwireError of the store; too_many_persistent_sessions */
+  /** Resumes or begins a durable session. @throws LockLost @throws ThingwireError of the store; too_many_persistent_sessions */
   async resume(clientId: string, lock: TakenLock): Promise<BegunSession> {
     const present = this.#open.get(clientId)
     const isPresent = present !== undefined && present.lock.owner === lock.before
     const session = isPresent ? { ...present.session, wasPresent: true } : await this.#load(clientId)
     const open = { session, lock, isInUse: true }
-    // Before the first await, so that the previous connection stores nothing more.
+    // Set before the first await, so that the previous connection stores nothing more.
     if (isPresent) this.#open.set(clientId, open)
     const left = await this.#stored.inFlight(clientId)
-    // A session that goes on in memory is stored as in use already.
+    // A session that was in use in memory is already stored as in use.
     if (!isPresent || !present.isInUse) {
       if (session.wasPresent) await this.#keep(open, 'essential')
       else await this.#keep(open, 'keep', await this.#stored.removalOf(clientId))
@@ -110,9 +110,9 @@ export class Sessions {
   }
 
   /**
-   * Call it once per session, when the connection is closed and none of its packets is pending. Resolves when that is stored.
+   * Call this once per session, when the connection is closed and none of its packets is pending. Resolves when that is stored.
    *
-   * @throws ThingwireError of the store, if the service ends before
+   * @throws ThingwireError of the store, if the service ends before that
    */
   async leave(session: MqttSession): Promise<void> {
     const { clientId } = session
@@ -133,7 +133,7 @@ export class Sessions {
     return open?.lock.owner === owner ? open.session : undefined
   }
 
-  /** Call it before adding subscriptions, so that the commit log keeps commits for them. */
+  /** Call this before adding subscriptions, so that the commit log keeps commits for them. */
   cover(
     { clientId, isPersistent, interests }: MqttSession,
     added: Iterable<Omit<Subscription, 'from'>>,
@@ -142,9 +142,9 @@ export class Sessions {
   }
 
   /**
-   * Stores the session, with the present time as that of its last connection.
+   * Stores the session, with the current time as the time of its last connection.
    *
-   * @param purpose `keep` if the session has got more filters
+   * @param purpose `keep` if filters were added to the session
    * @throws LockLost @throws ThingwireError of the store
    */
   async save(session: MqttSession, purpose: PutPurpose): Promise<void> {
@@ -157,7 +157,7 @@ export class Sessions {
     await this.#stored.keep(usage, purpose, others)
   }
 
-  /** Stores the acks of open sessions, so that few messages are sent again after a crash. */
+  /** Stores the acks of open sessions, so that only few messages are sent again after a crash. */
   async #saveAcked(): Promise<void> {
     if (this.#isSaving) return
     this.#isSaving = true
@@ -167,7 +167,7 @@ export class Sessions {
         kept.push(this.#stored.keepChanged(open).catch(error => noteLoss(open, error)))
       else if (performance.now() - open.lostAt > longestBegin) this.#open.delete(clientId)
     }
-    // A failed put is repeated a second later.
+    // A put that failed is repeated a second later.
     await Promise.allSettled(kept)
     this.#isSaving = false
   }
@@ -191,7 +191,7 @@ export class Sessions {
     for await (const clientId of this.#stored.clientIdsIn(scope)) clientIds.add(clientId)
     for (const clientId of clientIds) {
       this.#open.delete(clientId)
-      // With the lock taken, a connection that still has the client can store nothing.
+      // When the lock is taken, a connection that still acts for the client cannot store anything.
       const lock = await locks.take(clientLock(clientId))
       await this.#forget(clientId, lock).catch(unlessLost)
       await locks.release(lock)

@@ -1,10 +1,10 @@
 import { isOutage } from '../../core/outage.ts'
 import type { ThingwireError } from '../../errors.ts'
 
-/** Time between attempts while the store is away, milliseconds. */
+/** Time between attempts while the store is unavailable, milliseconds. */
 const retryInterval = 200
 
-/** Retries tasks that failed in an outage: one at a time, and all at once when one has succeeded. */
+/** Retries tasks that failed in an outage: one at a time, and all of them as soon as one succeeds. */
 export class StoreRetries {
   readonly #onOutage: (error: ThingwireError) => void
   #waiting: (() => void)[] = []
@@ -12,12 +12,12 @@ export class StoreRetries {
   #isAway = false
   #isClosed = false
 
-  /** @param onOutage called with the first failure, and with the first one after a success */
+  /** @param onOutage called with the first failure of each outage */
   constructor(onOutage: (error: ThingwireError) => void) {
     this.#onOutage = onOutage
   }
 
-  /** Runs a task until it succeeds, perhaps several times. @throws ThingwireError of the store after `close`; every other error of the task */
+  /** Runs a task until it succeeds. @throws errors of the task other than outages; after `close`, outages as well */
   async run(task: () => Promise<void>): Promise<void> {
     for (;;) {
       try {
@@ -32,7 +32,7 @@ export class StoreRetries {
     }
   }
 
-  /** Tries all tasks once more. */
+  /** Tries all waiting tasks once more. */
   close(): void {
     this.#isClosed = true
     this.#tryAll()

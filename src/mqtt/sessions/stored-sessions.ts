@@ -13,7 +13,7 @@ import {
   type MqttSessionDocument,
 } from './session-documents.ts'
 
-/** Persistent sessions of one principal at most (contract §9). */
+/** Maximum number of persistent sessions of one principal (contract §9). */
 const mostOfPrincipal = 1_000
 
 export interface Usage {
@@ -27,7 +27,7 @@ export class StoredSessions {
   readonly #documents: DocumentStore
   readonly #node: string
   readonly #clock: Pick<ReceiptClock, 'now'>
-  /** Stored state of this node's sessions, as JSON. */
+  /** State of this node's sessions as last stored, JSON. */
   readonly #kept = new WeakMap<MqttSession, string>()
 
   constructor(documents: DocumentStore, node: string, clock: Pick<ReceiptClock, 'now'>) {
@@ -49,10 +49,10 @@ export class StoredSessions {
   }
 
   /**
-   * Stores a session, with the present time as that of its last connection.
+   * Stores a session, with the current time as the time of its last connection.
    *
-   * @param purpose `keep` if it is new or has got more filters
-   * @param others put in the same commit
+   * @param purpose `keep` if the session is new or filters were added to it
+   * @param others documents to put in the same commit
    * @throws LockLost @throws ThingwireError of the store
    */
   async keep(usage: Usage, purpose: PutPurpose, others?: DocumentPut): Promise<void> {
@@ -76,7 +76,7 @@ export class StoredSessions {
       await this.#documents.put({ ...others, [sessionName(session.clientId)]: document }, purpose, lock)
       this.#kept.set(session, JSON.stringify(state))
     } catch (error) {
-      // The put may have succeeded.
+      // The put may have succeeded nevertheless.
       this.#kept.delete(session)
       throw error
     }
@@ -94,7 +94,7 @@ export class StoredSessions {
     }
   }
 
-  /** QoS 2 packets that are stored and not released. @throws ThingwireError of the store */
+  /** QoS 2 packets that are stored but not released yet. @throws ThingwireError of the store */
   async inFlight(clientId: string): Promise<readonly InFlightWrite[]> {
     const packets: InFlightWrite[] = []
     const documents = listDocuments<InFlightDocument>(this.#documents, inFlightOf(clientId))
@@ -107,7 +107,7 @@ export class StoredSessions {
     await this.#documents.put(await this.removalOf(clientId), 'essential', lock)
   }
 
-  /** Removes all documents of the client's session when it is put. @throws ThingwireError of the store */
+  /** A put that removes all documents of the client's session. @throws ThingwireError of the store */
   async removalOf(clientId: string): Promise<DocumentPut> {
     const removal: Record<string, null> = {
       [sessionName(clientId)]: null,
@@ -119,7 +119,7 @@ export class StoredSessions {
     return removal
   }
 
-  /** The client ids of the sessions of a scope, such as `thing.<id>:`. @throws ThingwireError of the store */
+  /** The client ids of the sessions of a scope, for example `thing.<id>:`. @throws ThingwireError of the store */
   async *clientIdsIn(scope: string): AsyncGenerator<string> {
     for await (const name of listNames(this.#documents, sessionName(scope))) {
       yield decodeURIComponent(name.slice(sessionPrefix.length))
@@ -127,7 +127,7 @@ export class StoredSessions {
   }
 
   /**
-   * Removes the sessions that were last connected before a time, milliseconds, unless their clients return meanwhile.
+   * Removes the sessions that were last connected before a time, milliseconds since 1970, unless their clients have returned.
    *
    * @param mayForget whether this node does not use the session
    * @returns the client ids of removed sessions

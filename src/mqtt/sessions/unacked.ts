@@ -1,6 +1,6 @@
 import { partitionPoint } from '../../core/algorithms/partition-point.ts'
 
-/** The order of live messages: by write number, then by place in the write (`LiveWrite`). */
+/** Position of a message in the order of live messages: by write number, then by place in the write (see `LiveWrite`). */
 export interface MessagePosition {
   readonly writeNumber: number
   readonly place: number
@@ -18,15 +18,15 @@ export interface Sent {
 
 const maximumMessageId = 65_535
 
-/** The unacknowledged QoS 1 messages of a session, limited only by the number of packet ids: the socket paces a client. */
+/** The unacknowledged QoS 1 messages of a session. Only packet ids limit their number, since the socket slows down a client. */
 export class Unacked {
-  /** Everything up to here is acknowledged. */
+  /** Everything up to and including this position is acknowledged. */
   #acked: MessagePosition
-  /** Messages sent after `#acked`, by position; those before the index `#first` are settled. */
+  /** Messages sent after `#acked`, by position; those before the index `#first` are already acknowledged. */
   #sent: Sent[] = []
   /** Index of the first unacknowledged message. */
   #first = 0
-  /** Packet ids in use; undefined: the message has no position, and is not sent again. */
+  /** Messages by packet id in use; undefined if a message has no position and is not sent again. */
   readonly #byId = new Map<number, Sent | undefined>()
 
   constructor(acked: MessagePosition, sent: readonly Sent[] = []) {
@@ -46,14 +46,14 @@ export class Unacked {
     return this.#sent.slice(this.#first)
   }
 
-  /** State in which only the newest `count` messages are owed. */
+  /** The state in which only the newest `count` messages are owed. */
   newest(count: number): { readonly acked: MessagePosition; readonly sent: readonly Sent[] } {
     const { sent } = this
     const newest = sent.slice(-count)
     return { acked: sent[sent.length - newest.length - 1]?.position ?? this.#acked, sent: newest }
   }
 
-  /** Moves `acked` forward, if no message is unacknowledged. */
+  /** Moves `acked` forward to the position if no sent message is unacknowledged. */
   settle(position: MessagePosition): void {
     if (this.#first === this.#sent.length && isBehind(position, this.#acked)) this.#acked = position
   }
@@ -61,13 +61,13 @@ export class Unacked {
   /**
    * Assigns a packet id to a message.
    *
-   * @param position undefined: the message is not sent again if the client returns without having acknowledged it
-   * @param ids counter of the connection, 1..65,535
+   * @param position undefined if the message is not to be sent again when the client returns without having acknowledged it
+   * @param ids counter of the connection, 1 to 65,535
    * @returns undefined if every packet id is in use
    */
   take(position: MessagePosition | undefined, ids: { nextMessageId(): number }): number | undefined {
     if (this.#byId.size === maximumMessageId) return undefined
-    // A message that is never acknowledged must not keep all later ones in memory.
+    // A message that is never acknowledged must not keep all later messages in memory.
     const oldest = this.#sent[this.#first]
     if (oldest && this.#sent.length - this.#first === maximumMessageId) this.ack(oldest.messageId)
     let messageId = ids.nextMessageId()
@@ -90,14 +90,14 @@ export class Unacked {
     return true
   }
 
-  /** The packet id under which an owed message was sent, if it was; undefined: the message is not owed. */
+  /** The packet id under which an owed message was sent, if it was sent; undefined if the message is not owed. */
   owed(position: MessagePosition): { readonly messageId: number | undefined } | undefined {
     if (!isBehind(position, this.#acked)) return undefined
     const sent = this.#find(position)
     return sent?.isAcked ? undefined : { messageId: sent?.messageId }
   }
 
-  /** The session has a new connection, which sends only these messages again: all others count as acknowledged. */
+  /** Call this for a new connection that sends only these messages again: all other messages then count as acknowledged. */
   keepOnly(messageIds: ReadonlySet<number>): void {
     for (const messageId of [...this.#byId.keys()]) if (!messageIds.has(messageId)) this.ack(messageId)
   }
@@ -107,7 +107,7 @@ export class Unacked {
     return found && !isBehind(found.position, position) ? found : undefined
   }
 
-  /** Index of the first message in `#sent` that is not before a position. */
+  /** Index of the first message in `#sent` that is at a position or after it. */
   #placeOf(position: MessagePosition): number {
     return partitionPoint(this.#sent, sent => isBehind(position, sent.position), this.#first)
   }
@@ -129,7 +129,7 @@ export class Unacked {
       this.#acked = first.position
       this.#first++
     }
-    // Shifting one by one would copy the whole array each time.
+    // Removing entries one by one would copy the whole array each time.
     if (this.#first * 2 < this.#sent.length) return
     this.#sent = this.#sent.slice(this.#first)
     this.#first = 0

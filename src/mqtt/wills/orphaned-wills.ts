@@ -7,7 +7,7 @@ import { ThingwireError } from '../../errors.ts'
 import { isAbandoned, type Will, willPrefix } from './will-documents.ts'
 
 const willsTask = 'wills'
-/** Milliseconds. */
+/** Interval of checks, milliseconds. */
 const lookInterval = 1_000
 const writtenAtOnce = 50
 
@@ -18,22 +18,22 @@ interface OrphanedWillsParts {
   readonly grace: number
   /** Writes a will unless its client is back. Resolves when that is done, or when `stop` is aborted. Must not reject. */
   readonly write: (name: string, will: Will, stop: AbortSignal) => Promise<void>
-  /** Called with errors that are not the store's. */
+  /** Called with errors other than the store's. */
   readonly onDefect: (error: unknown) => void
 }
 
 interface Left {
   readonly will: Will
-  /** On the clock of `performance.now()`, milliseconds. */
+  /** When to write the will, on the clock of `performance.now()`, milliseconds. */
   readonly due: number
 }
 
-/** The wills of clients whose node is gone: one node writes them after their grace. */
+/** Handles the wills of clients whose node is dead or stopped: one node writes them after a grace period. */
 export class OrphanedWills {
   readonly #parts: OrphanedWillsParts
   readonly #watch: NodeWatch
   readonly #giveUp: () => Promise<void>
-  /** Whether there are none, and never will be. */
+  /** Whether there are no such wills, and never will be. */
   isDone = false
 
   constructor(parts: OrphanedWillsParts) {
@@ -42,7 +42,7 @@ export class OrphanedWills {
     this.#giveUp = parts.nodes.lead(willsTask, stop => this.#lead(stop))
   }
 
-  /** Unwritten wills stay in the store, for another node or the next start. */
+  /** Wills that are not written stay in the store, for another node or the next start. */
   async close(): Promise<void> {
     this.#watch.close()
     await this.#giveUp()
@@ -50,9 +50,9 @@ export class OrphanedWills {
 
   async #lead(stop: AbortSignal): Promise<void> {
     const { nodes, onDefect } = this.#parts
-    // Each will that waits for the store adds a listener.
+    // Each will that waits for the store adds a listener to the signal.
     setMaxListeners(0, stop)
-    /** Wills of all dead nodes by name; undefined: they have to be listed. */
+    /** Wills of all dead nodes by name; undefined if they have to be listed again. */
     let left: Map<string, Left> | undefined
     let before: ReadonlySet<string> = new Set()
     while (!stop.aborted && !this.isDone) {
@@ -80,13 +80,13 @@ export class OrphanedWills {
   }
 
   #dueOf({ node }: Will, alive: ReadonlySet<string>): number {
-    // The will may be of this process, from an earlier `attachThings`.
+    // The will may be of this process, from an earlier call of `attachThings`.
     const missedSince = alive.has(node) ? performance.now() : this.#watch.missedSince(node)
     return missedSince + this.#parts.grace
   }
 
   async #writeDue(left: Map<string, Left>, alive: ReadonlySet<string>, stop: AbortSignal): Promise<void> {
-    // A node that only seemed dead writes its wills itself.
+    // A node that only seemed to be dead writes its wills itself.
     for (const [name, { will }] of left) if (!isAbandoned(will, alive)) left.delete(name)
     const due = [...left].filter(([, { due }]) => due <= performance.now())
     while (due.length > 0 && !stop.aborted) {
@@ -114,7 +114,7 @@ async function untilDue(left: ReadonlyMap<string, Left> | undefined, stop: Abort
 class NodeWatch {
   readonly #nodes: Nodes
   readonly #timer: NodeJS.Timeout | undefined
-  /** At the newest look. */
+  /** The nodes that were alive at the newest look. */
   #alive: ReadonlySet<string> = new Set()
   readonly #missedSince = new Map<string, number>()
 
@@ -123,7 +123,7 @@ class NodeWatch {
     if (!nodes.isAlone) this.#timer = setInterval(() => this.look().catch(() => {}), lookInterval).unref()
   }
 
-  /** The live nodes, always with this one. @throws ThingwireError of the store */
+  /** The live nodes, always including this node. @throws ThingwireError of the store */
   async look(): Promise<ReadonlySet<string>> {
     const alive = new Set(await this.#nodes.alive()).add(this.#nodes.self)
     for (const node of this.#alive) if (!alive.has(node)) this.missedSince(node)
@@ -133,8 +133,8 @@ class NodeWatch {
   }
 
   /**
-   * @param node one that was missing at the newest look
-   * @returns when it was first missing or first asked for; milliseconds on the clock of `performance.now()`
+   * @param node a node that was missing at the newest look
+   * @returns when the node was first missing or first passed here; milliseconds on the clock of `performance.now()`
    */
   missedSince(node: string): number {
     const since = this.#missedSince.get(node) ?? performance.now()

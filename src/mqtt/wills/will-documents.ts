@@ -4,21 +4,21 @@ import type { QoS } from '../packets/packet.ts'
 export type Will = KeptWillContent & {
   /** The node that the client is connected to. */
   readonly node: string
-  /** Owner of the client's lock; empty: a client of the host has none. */
+  /** Owner of the client's lock; empty for a client of the host, which has no lock. */
   readonly holder: string
-  /** The node has closed the connection because it was stopped. */
+  /** Set if the node closed the connection because the node was stopped. */
   readonly isLeft?: true
 }
 
 export type KeptWillContent = WillContent & {
-  /** Client id, or `ownerOf` of an anonymous connection. */
+  /** The client id, or for an anonymous connection the result of `ownerOf`. */
   readonly owner: string
 }
 
 export type WillContent = {
-  /** SHA-256 of the credential that allowed the will: if it is revoked, the will is dropped. */
+  /** SHA-256 hash of the credential that allowed the will: if the credential is revoked, the will is dropped. */
   readonly credentialHash: string
-  /** The write body (contract §2), or the payload of the message; base64. */
+  /** The write body (contract §2) or the payload of the message, base64. */
   readonly body: string
 } & (
   | { readonly thingId: string; readonly message?: never }
@@ -27,12 +27,12 @@ export type WillContent = {
 
 type WillMessage = { readonly topic: string; readonly qos: QoS; readonly isRetained: boolean }
 
-/** Whether the will's node does not take care of it any more. @param alive the live nodes */
+/** Whether the will's node no longer takes care of it. @param alive the live nodes */
 export function isAbandoned({ node, isLeft }: Will, alive: ReadonlySet<string>): boolean {
   return isLeft === true || !alive.has(node)
 }
 
 export const willPrefix = 'mqtt-wills/'
 
-// A client id may contain `/`, and one owner may be a prefix of another.
+// The owner is encoded, since a client id may contain `/`. The final `/` excludes owners that only begin with this owner.
 export const willsOf = (owner: string) => `${willPrefix}${encodeURIComponent(owner)}/`

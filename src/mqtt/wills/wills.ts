@@ -12,25 +12,25 @@ import { clientLock } from '../sessions/client-lock.ts'
 import { OrphanedWills } from './orphaned-wills.ts'
 import { isAbandoned, type KeptWillContent, type Will, willsOf } from './will-documents.ts'
 
-/** Time between attempts while the store is away, milliseconds. */
+/** Time between attempts while the store is unavailable, milliseconds. */
 const retryInterval = 1_000
 const changedAtOnce = 100
 
 interface WillsParts extends Pick<MqttThings, 'documents' | 'nodes' | 'locks' | 'ingest' | 'access'> {
-  /** Serves other topics; undefined: nobody does, or the host does. */
+  /** Serves topics that are not Thingwire's; undefined if the host serves them, or nobody does. */
   readonly relay: Relay | undefined
-  /** Whether this node has refused the CONNECT of a connection, which then has no will. @param lockOwner of its client's lock */
+  /** Whether this node refused the CONNECT of a connection, which then has no will. @param lockOwner owner of its client's lock */
   readonly isRefused: (lockOwner: string) => boolean
   /** How long the wills of a dead node wait for their clients, milliseconds. */
   readonly grace: number
-  /** Called with errors that are not the store's. */
+  /** Called with errors other than the store's. */
   readonly onDefect: (error: unknown) => void
 }
 
 /**
- * The wills of connected clients, and of clients whose node is gone. Each will is a document, so it outlives its node. It is
- * written under the lock of its client: by its own connection, by the connection that takes the client over, or by the node that
- * takes care of orphaned wills.
+ * The wills of connected clients, and of clients whose node is gone. Each will is a document, so it outlives its node. The will is
+ * written under the lock of its client: by the client's connection, by the connection that takes over the client, or by the node
+ * that takes care of orphaned wills.
  */
 export class Wills {
   readonly #parts: WillsParts
@@ -40,7 +40,7 @@ export class Wills {
   constructor(parts: WillsParts) {
     const { documents, nodes, grace, onDefect } = parts
     this.#parts = parts
-    // Each will that waits for the store adds a listener.
+    // Each will that waits for the store adds a listener to the signal.
     setMaxListeners(0, this.#stop.signal)
     this.#left = new OrphanedWills({
       documents,
@@ -59,16 +59,16 @@ export class Wills {
     return name
   }
 
-  /** The client has sent DISCONNECT, or its will is written. @throws LockLost */
+  /** Call this when the client has sent DISCONNECT, or its will is written. @throws LockLost */
   async discard(name: string, lock: Lock | undefined): Promise<void> {
     await this.#parts.documents.put({ [name]: null }, 'essential', lock)
   }
 
   /**
-   * The client has connected to this node. Discards its wills of dead nodes, of earlier processes and of refused CONNECTs. Writes
-   * the will of its previous connection to a live node (MQTT-3.1.2-8).
+   * Call this when the client has connected to this node. Discards its wills from dead nodes, earlier processes and refused
+   * CONNECTs. Writes the will of its previous connection to a live node (MQTT-3.1.2-8).
    *
-   * @param lock of the client. @throws LockLost @throws ThingwireError of the store
+   * @param lock lock of the client @throws LockLost @throws ThingwireError of the store
    */
   async takeOver(owner: string, lock: Lock, before: string | undefined): Promise<void> {
     if (before === undefined && this.#left.isDone) return
@@ -80,12 +80,12 @@ export class Wills {
     const alive = await nodes.alive()
     for (const [name, will] of found) {
       if (isAbandoned(will, alive) || isRefused(will.holder)) await this.discard(name, lock)
-      // Once its will is removed, `isRefused` forgets a refused connection: read the will again.
+      // When the will of a refused connection is removed, `isRefused` forgets the connection: check that the will still exists.
       else if (await documents.get(name)) await this.#writeOrDrop(name, will, lock)
     }
   }
 
-  /** A full store must not keep the client out until the will can be written: the will is listed as refused instead. */
+  /** A full store must not keep out the client until the will can be written: instead, the will is listed as refused. */
   async #writeOrDrop(name: string, will: Will, lock: Lock): Promise<void> {
     try {
       await this.#append(name, will, lock)
@@ -103,7 +103,7 @@ export class Wills {
     }
   }
 
-  /** This node stops: from now on these wills wait for their clients. @throws ThingwireError of the store */
+  /** Call this when this node stops: from now on these wills wait for their clients. @throws ThingwireError of the store */
   async leave(names: readonly string[]): Promise<void> {
     for (let from = 0; from < names.length; from += changedAtOnce) {
       const some = names.slice(from, from + changedAtOnce)
@@ -117,22 +117,22 @@ export class Wills {
     }
   }
 
-  /** Writes the will of a lost client, and retries while the store is away. Never rejects. */
+  /** Writes the will of a lost client, and retries while the store is unavailable. Never rejects. */
   async write(name: string, will: KeptWillContent, lock: Lock | undefined): Promise<void> {
     let isRetry = false
     await this.#persist(async () => {
-      // A write that exceeded the store's time limit may have succeeded.
+      // If a write exceeded the time limit of the store, it may have succeeded.
       if (isRetry && !(await this.#parts.documents.getInOrder(name))) return
       isRetry = true
       await this.#append(name, will, lock).catch(async error => {
         if (!(error instanceof LockLost) || !lock) throw error
-        // The lock may be free again, if this node seemed dead for a while.
+        // The lock may be free again if this node seemed to be dead for a while.
         await this.#appendUnheld(name, will, lock.owner)
       })
     }, this.#stop.signal)
   }
 
-  /** Writes the will unless another connection has the client: that one takes care of it. */
+  /** Writes the will unless another connection has the client; if so, that connection takes care of the will. */
   async #appendUnheld(name: string, will: KeptWillContent, lockOwner: string): Promise<void> {
     const { documents, locks } = this.#parts
     const lock = await locks.takeFrom(clientLock(will.owner), lockOwner)
@@ -148,11 +148,11 @@ export class Wills {
     } catch (error) {
       if (!(error instanceof ThingwireError) || error.retryable) throw error
     }
-    // A write without effect, such as a dry run, has not removed the document.
+    // A write without effect, for example a dry run, has not removed the document.
     await this.discard(name, lock)
   }
 
-  /** @param documents put in the same commit, if there is one */
+  /** @param documents documents to put in the same commit as the write or message, if there is such a commit */
   async #carryOut(
     { thingId, message, credentialHash, body }: KeptWillContent,
     documents: DocumentPut,
@@ -170,7 +170,7 @@ export class Wills {
     await ingest.write({ thingId, door: 'mqtt', body: bytes, options: {}, isWill: true, documents, lock })
   }
 
-  /** Retries the task while the store is away. */
+  /** Retries the task while the store is unavailable. */
   async #persist(task: () => Promise<void>, stop: AbortSignal): Promise<void> {
     const isPassing = (error: unknown) => error instanceof ThingwireError && !(error instanceof LockLost)
     try {
@@ -181,7 +181,7 @@ export class Wills {
     }
   }
 
-  /** Unwritten wills stay in the store, for another node or the next start. */
+  /** Wills that are not written stay in the store, for another node or the next start. */
   async close(): Promise<void> {
     this.#stop.abort()
     await this.#left.close()
