@@ -21,14 +21,18 @@ test('a command that talks to a server loads nothing of the server', async () =>
   expect(packages).toEqual(['commander'])
   const outside = loaded.filter(each => each.startsWith('file:') && !each.includes('/src/cli/'))
   expect(outside.map(each => each.slice(each.indexOf('/src/'))).sort()).toEqual([
+    '/src/core/algorithms/partition-point.ts',
     '/src/core/files/make-directory.ts',
     '/src/core/files/private-file.ts',
+    '/src/core/json/exact-json.ts',
     '/src/core/json/printable.ts',
     '/src/core/json/unescaped.ts',
     '/src/core/record/datetime.ts',
     '/src/core/record/key.ts',
     '/src/core/record/record-text.ts',
     '/src/core/refusals/redactor.ts',
+    '/src/core/time/calendar-buckets.ts',
+    '/src/core/time/time-zone.ts',
     '/src/core/time/utc-buckets.ts',
     '/src/core/token.ts',
     '/src/core/topics/topic-filter.ts',
