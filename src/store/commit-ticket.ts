@@ -6,7 +6,7 @@ export { settle } from '../core/async/ticket.ts'
 /** How long a caller waits for a commit. */
 export type Waiting = Pick<CommitTicket<never>, 'expired' | 'deadline'>
 
-/** The result of a commit as a promise. `begin` gets a ticket that expires with `waiting`. */
+/** The result of a commit as a promise. `begin` is called with a ticket that expires when `waiting` does. */
 export function promised<Result>(
   waiting: Waiting,
   begin: (ticket: CommitTicket<Result>) => void,
@@ -23,7 +23,7 @@ export function promised<Result>(
   })
 }
 
-/** A ticket that resolves after `step`. It rejects at once, so that later calls of the lock are given up before they are committed. */
+/** A ticket that waits for `step` before it resolves `ticket`. A rejection is passed on immediately: see `CommitTicket`. */
 export function behind<Result>(
   ticket: CommitTicket<Result>,
   step: (result: Result) => Promise<Result>,

@@ -18,107 +18,106 @@ import type { ReceiptClock } from '../core/time/clock.ts'
  * The contract of a store.
  *
  * **Order.** The records of a resource are ordered by datetime, then by write number, then by place in the write. Write numbers
- * grow in commit order. The appends of one caller commit in the order of the calls. If a commit fails, the calls that wait
- * behind it are rejected too. Listeners of `onCommit` are called in commit order, each before its append resolves. Calls of
- * `append`, `put` and `transact` take effect on documents in the order of the calls: a `transact` sees every earlier put.
+ * grow in commit order. The appends of one caller commit in the order of the calls. If a commit fails, the calls waiting after it
+ * are rejected too. Listeners of `onCommit` are called in commit order, each before its append resolves. Calls of `append`, `put`
+ * and `transact` take effect on documents in the order of the calls: a `transact` sees every earlier put.
  *
- * **Atomicity.** An append is kept as a whole or not at all, with its write id, its states, its documents and its entry
- * in the commit log. A `put` or `transact` is kept with all its documents or not at all. This holds whatever happens to the
- * process or the machine. A read never sees part of a write.
+ * **Atomicity.** An append is kept as a whole or not at all, with its write id, its states, its documents and its entry in the
+ * commit log. A `put` or `transact` is kept with all its documents or not at all. This is true whatever happens to the process or
+ * the machine. A read never sees part of a write.
  *
- * **Receipt times.** The store gives each write its receipt time in the commit: the time of its clock, or the newest receipt time
- * if that is later. So receipt times never go back in the order of the write numbers, whichever process took the write and
- * whatever its own clock shows. There is one exception: a clock that is more than 24 h behind is believed after 10 minutes
- * without a step. A record without an explicit datetime gets the receipt time, in the store, in the log and for listeners.
+ * **Receipt times.** The store assigns each write its receipt time in the commit: the time of the store's clock, or the newest
+ * receipt time if that is later. So receipt times never decrease with increasing write numbers, whichever process received the
+ * write and whatever its own clock shows. There is one exception: a clock more than 24 h behind the newest receipt time is accepted
+ * after it has run for 10 minutes without a step. A record without an explicit datetime gets the receipt time, in the store, in the
+ * log and for listeners.
  *
- * **Locks.** A call that names a lock takes effect only if the lock is held at the commit: the lock was taken, and neither
- * taken again nor released since. Otherwise the call rejects with `LockLost`, and nothing of it is kept; that is no failure
- * of the store, and the calls behind it go on. `append`, `put`, `take` and `release` take effect in the order of the calls, so a
- * lock covers every call before its release. If a call times out or the store fails it, the calls behind it that name the
- * same lock are rejected too. In a store that is not `shared`, locks end with the process.
+ * **Locks.** A call that names a lock takes effect only if the lock is held at the commit: the lock was taken, and neither taken
+ * again nor released since. Otherwise the call rejects with `LockLost` and nothing of it is kept; this is not a failure of the
+ * store, and later calls proceed. `append`, `put`, `take` and `release` take effect in the order of the calls, so a lock covers
+ * every call before its release. If a call times out or the store fails during it, later calls that name the same lock are rejected
+ * too. In a store that is not `shared`, locks end with the process.
  *
  * **Resources.** If an append would give its thing more resources than its `maximumResources`, all of it is rejected with
- * `too_many_resources`. This is no failure of the store: the calls behind it go on. Resources that earlier appends in flight
- * make count too. An append is never refused for this limit if it makes no new
- * resource, repeats an id or keeps nothing. A resource whose records are all removed frees its place.
+ * `too_many_resources`. This is not a failure of the store: later calls proceed. Resources that earlier appends in flight create
+ * count too. This limit never refuses an append that creates no resource, repeats an id or keeps nothing. A resource no longer
+ * counts once all its records are removed.
  *
- * **Durability.** When `append`, `put` or `transact` resolves, its content survives the loss of the process, and in a store
- * that is `durable` also the loss of power. When `append` or `put` rejects, nothing of it can be read, now or after a
- * restart, and its documents are as they were before. There is one exception: after `store_timeout`, or when the process
- * dies before the call could reject, the write may or may not be kept, as a whole. The caller has to send it again. If such
- * a write is committed, it is delivered to listeners in its place, and the log has it, like any other. In a store that is
- * `shared` it is committed before the rejection or never. A `transact` that the store failed may or may not be kept, as a
- * whole. After a crash the log may again have entries that `trimLog` had removed.
+ * **Durability.** When `append`, `put` or `transact` resolves, its content survives the loss of the process, and in a store that is
+ * `durable` also the loss of power. When `append` or `put` rejects, nothing of it can be read, now or after a restart, and its
+ * documents are as they were before. There is one exception: after `store_timeout`, or when the process dies before the call could
+ * reject, the write may or may not be kept, as a whole. The caller has to send it again. If such a write is committed, it is
+ * delivered to listeners in commit order and logged like any other write. In a store that is `shared` it is committed before the
+ * rejection or never. A `transact` that rejects because the store failed may or may not be kept, as a whole. After a crash the log
+ * may again have entries that `trimLog` had removed.
  *
- * **Write numbers.** The number of a commit that is `stored` is never given again. If nothing of a write is kept, its number
- * may be given again after a restart, until documents are put after it was delivered: a document can name the number of any
- * commit that was delivered. In a store that is `shared` no number is ever given again.
+ * **Write numbers.** The number of a commit that is `stored` is never assigned again. If nothing of a write is kept, its number may
+ * be assigned again after a restart, unless documents were put after the write was delivered: a document can name the number of any
+ * delivered commit. In a store that is `shared` no number is ever assigned again.
  *
- * **Idempotency.** A record with an explicit datetime is not stored again if it equals a stored record of its resource in
- * datetime, value and geo: the first record keeps its place. Two different records of one datetime are both kept. If
- * the id of a write is among the thing's last 1,000 ids and younger than 24 h, the write gets the answer of the first write
- * with that id, and only its documents take effect. If a copy without documents arrives while the first write is in
- * flight, it resolves or rejects as the first write does.
+ * **Idempotency.** A record with an explicit datetime is not stored again if it equals a stored record of its resource in datetime,
+ * value and geo: the first record keeps its place. Two different records of one datetime are both kept. If the id of a write is
+ * among the thing's last 1,000 ids and younger than 24 h, the write gets the answer of the first write with that id, and only its
+ * documents take effect. If a copy without documents arrives while the first write is in flight, it settles as the first write
+ * does.
  *
- * **States.** The state that was put last is the state, whatever its datetime. Records under its key do not change a state,
- * and a state does not change them. States of a write with `store: false`, or of a write that repeats an id, change nothing.
+ * **States.** The current state is the one put last, whatever its datetime. Records under the key of a state do not change it, nor
+ * does the state change records. States of a write with `store: false`, or of a write that repeats an id, change nothing.
  *
- * **Snapshots.** A snapshot is the store between two commits. It has everything that was appended before the call, and
- * nothing that was appended after it. Every commit up to its write number was delivered. `latest` gives each state, and the latest
- * record (by datetime, write number and place) of each ordinary resource that has records: each resource once, in any order.
- * Every call of `latest` gives the same content. A page has 1..500 resources. It ends with the record with which its values
- * reach `maximumPageText`. A store that is `shared` may omit a thing that was removed since. `latest` rejects with `store_unavailable` once
- * the snapshot or the store is closed, or a failure of the store has broken the snapshot. `close` of a store closes its
- * snapshots and does not wait for their readers. `catchUp` waits for the same commits as `snapshot`, and reads nothing.
+ * **Snapshots.** A snapshot shows the store between two commits: everything that was appended before the call of `snapshot`, and
+ * nothing that was appended after it. Every commit up to its write number was delivered. `latest` returns each state, and the
+ * latest record (by datetime, write number and place) of each ordinary resource that has records: each resource once, in any order.
+ * Every call of `latest` returns the same content. A page has 1 to 500 resources. It ends early after the record that brings its
+ * values to `maximumPageText`. A store that is `shared` may omit a thing that was removed since. `latest` rejects with
+ * `store_unavailable` once the snapshot or the store is closed, or a failure has broken the snapshot. `close` of a store closes its
+ * snapshots without waiting for their readers. `catchUp` waits like `snapshot`, but reads nothing.
  *
- * **Commit log.** `logWhen` decides about the new content that a commit keeps: records, states, and the new latest record
- * that a removal delivers. If it wants the commit, the log has it. Entries are in the order of the write numbers: once an entry
- * can be read, no entry with a smaller number appears. The store asks `logWhen` only when it gives the write its number.
- * So if the answer changes before a call of `snapshot`, the new answer holds for every append after that call. The log
- * survives a restart; the function given to `logWhen` does not. A store that is `shared` logs all such commits, because
- * another process may want them. There `trimLog` leaves the entries above `Nodes.logBounds().trimmableTo`.
+ * **Commit log.** The function passed to `logWhen` decides which commits are logged, by the new content that a commit keeps:
+ * records, states, and the new latest record that a removal delivers. Entries are in the order of the write numbers: once an entry
+ * can be read, no entry with a smaller number appears. The store calls the function only when it assigns the write number. So if
+ * its answer changes before a call of `snapshot`, the new answer applies to every append after that call. The log survives a
+ * restart; the function does not. A store that is `shared` logs all such commits, because another process may want them. Its
+ * `trimLog` leaves the entries above `Nodes.logBounds().trimmableTo`.
  *
- * **Isolation.** Things and keys share nothing, however alike their names are.
+ * **Isolation.** Things and keys share nothing, however similar their names are.
  *
- * **Reading.** A page follows the page before it without gap or repeat, whatever is appended in between: every record that
- * was present when the first page was read is given once, unless it was removed. A page ends early, with a cursor, after
- * the record with which its values reach `maximumPageText`.
+ * **Reading.** A page continues the previous page without a gap or a repeat, whatever is appended in between: every record that was
+ * present when the first page was read is returned exactly once, unless it was removed. A page ends early, with a cursor, after the
+ * record that brings its values to `maximumPageText`.
  *
- * **Aggregates.** `aggregate` summarises the records of the range as they are at the moment of the call: late records count,
- * removed records do not. `first` and `last` are by datetime, write number and place, whatever the order of the answer is. Every
- * write that was stored before the call counts, and a write counts as a whole or not at all. Later appends never
- * count. In a store that is `shared` the moment may be later than the call: appends before that moment may count, and records
- * that are removed before the answer comes may count or not. A sum has 15 correct significant digits, however many numbers are
- * added and in whatever order, unless the numbers almost cancel each other out. It is infinite only if the result
- * leaves the range of a double, not if an intermediate sum does. -0 counts as 0. An answer ends early, with `next`, after the
- * bucket with which its `first` and `last` reach `maximumPageText`. It has no `next` if there are no more records.
+ * **Aggregates.** `aggregate` summarises the records of the range at the moment of the call: late records count, removed records do
+ * not. `first` and `last` are chosen by datetime, write number and place, whatever the order of the answer. Every write that was
+ * stored before the call counts, and a write counts as a whole or not at all. Later appends never count. In a store that is
+ * `shared` the moment may be later than the call: appends before that moment may count, and records that are removed before the
+ * answer arrives may or may not count. A sum has 15 correct significant digits, however many numbers are added and in whatever
+ * order, unless the numbers almost cancel each other out. It is infinite only if the result exceeds the range of a double, not if
+ * an intermediate sum does. -0 counts as 0. An answer ends early, with `next`, after the bucket that brings its `first` and `last`
+ * to `maximumPageText`. It has no `next` if there are no more records.
  *
- * **Removing.** `remove` removes the records that were stored before the call. It leaves records that are appended while it
- * runs. If it removes the newest record of an ordinary resource, the removal is a commit with a write number of its own. The
- * store delivers and logs it like other commits, with the record that is the latest at that write number. The removal and its
- * log entry are kept together or not at all. `removeThing` delivers nothing, and also removes states and log entries. `removeOld`
- * leaves the newest record of a resource, whatever runs beside it: it never empties a resource, and never changes its
- * latest record.
+ * **Removing.** `remove` removes the records that were stored before the call, but not records that are appended while it runs. If
+ * it removes the newest record of an ordinary resource, the removal is a commit with a write number of its own. The store delivers
+ * and logs it like other commits, with the record that is the latest at that write number. The removal and its log entry are kept
+ * together or not at all. `removeThing` delivers nothing, and also removes states and log entries. `removeOld` keeps the newest
+ * record of a resource, whatever runs at the same time: it never empties a resource, and never changes its latest record.
  *
- * **Space.** A store that is short of space rejects calls that need some with `store_full`: first appends that keep records, and
- * puts whose purpose is `keep`; when almost no space is left, every put but the `essential` ones (`PutPurpose`). A put that only
- * removes is never refused. Refused writes are then kept in memory alone. Reading and removing go on. A store whose space
- * others manage, such as a `shared` one, may ignore the purpose.
+ * **Space.** A store that is short of space rejects calls that need space with `store_full`: at first appends that keep records,
+ * and puts with the purpose `keep`; when almost no space is left, every put except `essential` ones (`PutPurpose`). A put that only
+ * removes documents is never refused. Refused writes are then kept only in memory. Reading and removing continue. A store that does
+ * not manage its own space, such as a `shared` one, may ignore the purpose.
  *
- * **Concurrency.** Every method may be called at any time, without waiting for another. `close` waits for the calls before
- * it, but breaks off a backup, whose reader may be slow, and may break off `aggregate`, which is then rejected like the calls after
- * it: with `store_unavailable`.
+ * **Concurrency.** Any method may be called at any time. `close` waits for earlier calls, but ends a backup early, since its reader
+ * may be slow, and may abort `aggregate`. The aborted calls, and all calls after `close`, reject with `store_unavailable`.
  *
- * **Values.** The value of a record is JSON text. The store returns it character by character as it was given.
+ * **Values.** The value of a record is JSON text. The store returns it unchanged, character by character.
  */
 export interface Store extends StoreParts {
   readonly capabilities: StoreCapabilities
   readonly nodes: Nodes
   readonly locks: Locks
   size(): Promise<StoreSize>
-  /** May be called again: the later calls change nothing. */
+  /** May be called more than once: later calls change nothing. */
   close(): Promise<void>
-  /** Whether the store works now. A store that only lacks free disk works: reads go on. */
+  /** Whether the store works now. A store that only lacks free disk space counts as working, since it can be read. */
   isReady(): boolean
 }
 
@@ -133,38 +132,38 @@ interface StoreParts {
 
 /** The size of a store now, in bytes. */
 export interface StoreSize {
-  /** Bytes on the disk; for a store that is `shared`, bytes in the memory of its servers. */
+  /** Bytes on disk; for a store that is `shared`, bytes in the memory of its servers. */
   readonly bytes: number
-  /** Size at which the store refuses writes; absent if none is known. */
+  /** Size in bytes at which the store refuses writes; absent if no such limit is known. */
   readonly limit?: number
 }
 
-/** The abilities of a store, by which the conformance suite and the server decide. */
+/** The properties in which stores differ. The server and the conformance suite act on them. */
 export interface StoreCapabilities {
-  /** Acknowledged content survives the loss of power, and a second `open` finds it. */
+  /** Whether acknowledged content survives the loss of power, and is found when the store is opened again. */
   readonly durable: boolean
-  /** Several processes can have the store open at once. */
+  /** Whether several processes can have the store open at the same time. */
   readonly shared: boolean
-  /** `backup()` works. */
+  /** Whether `backup()` works. */
   readonly backup: boolean
 }
 
 /**
- * A store as its author writes it; `openStore` makes a `Store` of it. A driver may assume:
+ * The implementation of one kind of store; `openStore` makes a `Store` from it. A driver may assume:
  *
- * - Nothing is called before `open` has resolved, or after `close` was called.
+ * - No other method is called before `open` has resolved, or after `close` was called.
  * - `close` is called once, when all other calls have settled.
- * - If two appends with one write id are in flight together, the later one carries documents. It is a repeat of the earlier
- *   append if that one is kept, and a first write otherwise.
+ * - If two appends with the same write id are in flight at the same time, the later append has documents. It is a repeat if
+ *   the earlier append is kept, and a first write otherwise.
  */
 export interface StoreDriver extends Omit<StoreParts, 'records' | 'documents'> {
   readonly capabilities: StoreCapabilities
   readonly records: DriverRecords
   readonly documents: DriverDocuments
-  /** Both present in a store that is `shared`. */
+  /** `nodes` and `locks` are both present in a store that is `shared`. */
   readonly nodes?: Nodes
   readonly locks?: DriverLocks
-  /** @throws Error with a message for the operator: the store has a newer format, is open in another process, or cannot be read */
+  /** @throws Error with a message for the operator if the store has a newer format, is open in another process or is unreadable */
   open(): Promise<void>
   close(): Promise<void>
   isReady(): boolean
@@ -172,14 +171,14 @@ export interface StoreDriver extends Omit<StoreParts, 'records' | 'documents'> {
 }
 
 /**
- * The calls of `RecordStore`, less those that `openStore` derives from the others.
+ * The methods of `RecordStore`, except those that `openStore` adds.
  *
- * `append` and `put` return undefined, not void: with void the compiler would accept an async function, whose promise
- * nobody awaits.
+ * `append` and `put` return undefined, not void: with void the compiler would accept an async function, although its promise
+ * is never awaited.
  */
 export interface DriverRecords extends Omit<RecordStore, 'append' | 'submit' | 'aggregate'> {
   append(write: Append, ticket: CommitTicket<Receipt>): undefined
-  /** @param closing aborted when the store closes: a driver that reads for long then rejects with the reason of the signal */
+  /** @param closing aborted when the store closes: a driver that is still reading then rejects with the reason of the signal */
   aggregate(
     thingId: string,
     key: string,
@@ -192,11 +191,11 @@ export interface DriverDocuments extends Omit<DocumentStore, 'put' | 'getInOrder
   put(documents: DocumentPut, purpose: PutPurpose, ticket: CommitTicket<unknown>, lock?: Lock): undefined
 }
 
-/** Locks of a store that is `shared`. The driver itself refuses every call that names a lost lock. */
+/** Locks of a store that is `shared`. There the driver itself refuses every call that names a lost lock. */
 export interface DriverLocks extends Pick<Locks, 'onLost'> {
   /**
-   * @param ticket resolves when every earlier call was delivered; with undefined if another owner has the lock
-   * @param from the owner from whom the lock may be taken, if it is not free; absent: any owner
+   * @param ticket resolves when every earlier call was delivered; resolves with undefined if the lock may not be taken
+   * @param from if present, the lock is taken only if it is free or held by this owner; if absent, it is always taken
    */
   take(
     name: string,
@@ -207,14 +206,14 @@ export interface DriverLocks extends Pick<Locks, 'onLost'> {
 }
 
 /**
- * The ticket of an append or a put. The driver resolves it after the commit, or rejects it with an error that the contract
- * of `Store` names, even if it has expired. It does so before it commits later calls, so that those that name the same lock
- * can be given up. `promised` makes a promise of a ticket, `settle` settles a ticket by a promise.
+ * The ticket of an append or a put. The driver resolves the ticket after the commit, or rejects it with an error that the
+ * contract of `Store` names, even if the ticket has expired. This happens before later calls commit, so that later calls with
+ * the same lock can be rejected first. `promised` makes a promise from a ticket; `settle` settles a ticket like a promise.
  */
 export interface CommitTicket<Result> extends Ticket<Result> {
-  /** Nobody waits for the result any more: a driver drops the write unless its commit has begun. */
+  /** Whether the caller has stopped waiting for the result: a driver then drops the write unless its commit has begun. */
   readonly expired: boolean
-  /** Time of the monotonic clock (`performance.now()`, milliseconds) after which the ticket expires. */
+  /** Time of the monotonic clock (`performance.now()`, milliseconds) at which the ticket is due to expire. */
   readonly deadline: number
 }
 

@@ -2,22 +2,22 @@ import type { CommitTicket } from './contract.ts'
 
 export interface Committer<Item, Result> {
   /**
-   * Makes a group durable. If it rejects, no item of the group counts as kept.
+   * Makes a group durable. If the promise rejects, no item of the group counts as kept.
    *
-   * @param begun called when the commit has only to wait for the disk: the next group may be prepared from then on
-   * @returns one result per item, in order; an Error rejects that item alone
+   * @param begun called when the commit only has to wait for the disk: from then on the next group may be prepared
+   * @returns one result per item, in order; an Error rejects only the ticket of its item
    */
   commit(items: readonly Item[], begun: () => void): Promise<readonly (Result | Error)[]>
-  /** Prepares an item of the next group, in order; never throws. @returns false if this and later items must wait for their commit */
+  /** Prepares the next item of the next group; never throws. @returns false if this item and later ones must wait for `commit` */
   prepare?(item: Item): boolean
-  /** Whether an item may be committed before one that was handed in earlier. Default: no. */
+  /** Whether `item` may be committed before `before`, which was pushed earlier. Default: no. */
   mayPass?(item: Item, before: Item): boolean
 }
 
 /**
- * Group commit: items that are handed in while one group is being committed form the next group, so that many
- * callers share one fsync. Groups and tasks run one after another, in the order in which they came. There is one exception:
- * between two items that are each heavier than a group, a group of lighter items may pass.
+ * Group commit: items that are pushed while one group is being committed form the next group, so that many
+ * callers share one fsync. Groups and tasks run one after another, in the order of the calls. There is one exception: a group of
+ * lighter items may move forward in the queue to run between two items that each exceed the maximum weight of a group.
  */
 export class GroupCommit<Item extends { readonly ticket: CommitTicket<Result> }, Result> {
   readonly #committer: Committer<Item, Result>
@@ -26,18 +26,18 @@ export class GroupCommit<Item extends { readonly ticket: CommitTicket<Result> },
   readonly #turn: () => Promise<void> | undefined
   readonly #onCommitted: (items: number, seconds: number) => void
   #queue: (Group<Item> | Task)[] = []
-  /** Tasks that run before the next entry of the queue. */
+  /** Tasks of `between`, which run before the next entry of the queue. */
   readonly #between: Task[] = []
   #running = false
-  /** The entry that was taken out of the queue last. */
+  /** The entry most recently taken out of the queue. */
   #newest: Group<Item> | Task | undefined
-  /** A group is being committed or a task runs between two groups, and every item of the next group so far is prepared. */
+  /** Whether pushed items of the next group are prepared: a commit or a task of `between` runs, and `prepare` refused no item. */
   #isPreparing = false
 
   /**
-   * @param weigh size of an item, in the unit of `maximumWeight`; a single item may be heavier than that
-   * @param turn resolves when the next group may be formed; undefined: now
-   * @param onCommitted called after each commit with the number of its items and how long it took
+   * @param weigh weight of an item, in the unit of `maximumWeight`; an item heavier than `maximumWeight` is a group of its own
+   * @param turn its promise resolves when the next group may be formed; returns undefined if the group may be formed now
+   * @param onCommitted called after each commit with the number of its items and its duration in seconds
    */
   constructor(
     committer: Committer<Item, Result>,
@@ -63,7 +63,7 @@ export class GroupCommit<Item extends { readonly ticket: CommitTicket<Result> },
     this.#start()
   }
 
-  /** How many entries of the queue stay in front of an item. */
+  /** How many entries of the queue run before an item that is pushed now. */
   #placeOf(item: Item, weight: number): number {
     let place = this.#queue.length
     if (weight > this.#maximumWeight || !this.#queue.some(entry => this.#isHeavy(entry))) return place
@@ -79,7 +79,7 @@ export class GroupCommit<Item extends { readonly ticket: CommitTicket<Result> },
     return this.#committer.mayPass?.(item, before) ?? false
   }
 
-  /** At most one group comes between two heavy items, or the second item might wait forever. */
+  /** At most one group may run between two heavy items; otherwise the second heavy item might wait forever. */
   #hasRoomBefore(place: number, weight: number): boolean {
     const before = place === 0 ? this.#newest : this.#queue[place - 1]
     return this.#isHeavy(before) || (place > 0 && this.#takes(before, weight))
@@ -99,8 +99,8 @@ export class GroupCommit<Item extends { readonly ticket: CommitTicket<Result> },
   }
 
   /**
-   * Runs `task` as soon as no group is being committed, before the queue. The next group may be prepared already, so the task
-   * must not change anything on which items rely that are prepared without a read.
+   * Runs `task` as soon as no group is being committed, before the queue. Items of the next group may already be prepared
+   * without a read, so the task must not change anything on which their preparation relied.
    */
   between<T>(task: () => Promise<T>): Promise<T> {
     return this.#enqueue(this.#between, task)
@@ -121,7 +121,7 @@ export class GroupCommit<Item extends { readonly ticket: CommitTicket<Result> },
   }
 
   async #run(): Promise<void> {
-    // So that the first group, too, takes the items that arrive in this turn of the event loop.
+    // Lets the first group include all items that are pushed in this turn of the event loop.
     await Promise.resolve()
     while (this.#queue.length > 0 || this.#between.length > 0) {
       const turn = this.#turn()
@@ -136,7 +136,7 @@ export class GroupCommit<Item extends { readonly ticket: CommitTicket<Result> },
       if (first instanceof Group) await this.#settle(first.items)
       else if (first) await first()
     }
-    // In the same tick in which the queue was found empty: otherwise an item pushed in between would never be committed.
+    // In the same tick as the check of the loop: otherwise an item pushed after the check would never be committed.
     this.#running = false
   }
 
@@ -147,7 +147,7 @@ export class GroupCommit<Item extends { readonly ticket: CommitTicket<Result> },
     this.#isPreparing = false
   }
 
-  /** Prepares the items of the next group, up to the first that cannot be prepared. */
+  /** Prepares the items of the next group, up to the first item that cannot be prepared. */
   #prepare(): void {
     const [next] = this.#queue
     if (!(next instanceof Group) || !this.#committer.prepare) return
@@ -168,7 +168,7 @@ export class GroupCommit<Item extends { readonly ticket: CommitTicket<Result> },
       this.#onCommitted(group.length, (performance.now() - begin) / 1_000)
     } catch (error) {
       for (const { ticket } of group) ticket.reject(error)
-      // Their senders did not know of the failure: a later write would be committed before the failed one is sent again.
+      // Queued items fail too: otherwise they would be committed before the failed items, which their senders have to send again.
       const left: Task[] = []
       for (const entry of this.#queue) {
         if (!(entry instanceof Group)) left.push(entry)
@@ -185,7 +185,7 @@ export class GroupCommit<Item extends { readonly ticket: CommitTicket<Result> },
         if (result instanceof Error) ticket.reject(result)
         else ticket.resolve(result as Result)
       } catch (defect) {
-        // An error of a listener: the other tickets are settled all the same, and the error is not swallowed.
+        // A listener threw. The other tickets are still settled, and the error becomes an uncaught exception.
         queueMicrotask(() => {
           throw defect
         })
@@ -199,7 +199,7 @@ type Task = () => Promise<void>
 class Group<Item> {
   readonly items: Item[]
   weight: number
-  /** How many of the first items are prepared. */
+  /** How many items are prepared, counted from the first. */
   prepared = 0
 
   constructor(first: Item, weight: number) {

@@ -3,7 +3,7 @@ import type { LatestOfThing } from './contract.ts'
 
 const maximumPageRecords = 256
 
-/** Cuts the resources that a snapshot finds into pages within the bounds of the contract (`Snapshot.latest`). */
+/** Regroups the resources that a snapshot finds into pages within the bounds of the contract (`Snapshot.latest`). */
 export async function* latestPages(
   found: AsyncIterable<readonly LatestOfThing[]> | Iterable<readonly LatestOfThing[]>,
 ): AsyncGenerator<readonly LatestOfThing[], void, undefined> {

@@ -1,4 +1,4 @@
-/** Listeners to one kind of event. */
+/** Listeners for one kind of event. */
 export class Listeners<Listener> extends Set<Listener> {
   /** @returns a function that removes the listener */
   readonly listen = (listener: Listener): (() => void) => {

@@ -18,14 +18,14 @@ import { TimeLimit } from './guard/time-limit.ts'
 import { Listeners } from './listeners.ts'
 
 export interface OpenStoreOptions {
-  /** How long an append or a put may wait for its commit, milliseconds (contract §4). */
+  /** Maximum time in milliseconds that an append or a put waits for its commit (contract §4). */
   readonly storeTimeout?: number
 }
 
 /** Milliseconds (contract §4). */
 export const defaultStoreTimeout = 5_000
 
-/** Opens a driver, and adds life cycle, time limit, and copies of a write in flight. @throws the errors of its `open` */
+/** Opens a driver, and adds its life cycle, the time limit, and the handling of repeated writes. @throws errors of `driver.open` */
 export async function openStore(driver: StoreDriver, options: OpenStoreOptions = {}): Promise<Store> {
   await driver.open()
   const life = new LifeCycle()
@@ -36,7 +36,7 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
   const sole = new SoleLocks(randomUUID(), () => records.catchUp())
   const nodes = driver.nodes ?? soleNode(sole)
   const locks = driver.locks ? limited(driver.locks, limit) : sole
-  // A store that is shared compares locks itself, in its commits.
+  // The driver of a shared store checks locks itself, in its commits.
   const assertHeld = (lock: Lock | undefined) => {
     if (!driver.locks) sole.assertHeld(lock)
   }
@@ -140,7 +140,7 @@ function limited(locks: DriverLocks, limit: TimeLimit): Locks {
   }
 }
 
-/** The nodes of a store that only this process has open: it leads every task. */
+/** The nodes of a store that only this process has open: this process leads every task. */
 export function soleNode(locks: SoleLocks): Nodes {
   const { node: self } = locks
   return {
@@ -168,7 +168,7 @@ export function soleNode(locks: SoleLocks): Nodes {
   }
 }
 
-/** The open snapshots of a store, whose `close` waits for none of them: a reader may keep one for any time. */
+/** The open snapshots of a store. `close` does not wait for readers, since a reader may keep a snapshot for any length of time. */
 class OpenSnapshots {
   readonly #store: LifeCycle
   readonly #open = new Set<Snapshot>()
@@ -177,7 +177,7 @@ class OpenSnapshots {
     this.#store = store
   }
 
-  /** Wraps a driver's snapshot: it is closed once, and read only while it and the store are open. */
+  /** Wraps a driver's snapshot, which is then closed only once, and read only while both the snapshot and the store are open. */
   guard(snapshot: Snapshot): Snapshot {
     const life = new LifeCycle()
     const guarded: Snapshot = {
@@ -200,11 +200,11 @@ class OpenSnapshots {
   }
 }
 
-/** Appends in flight. A copy of one settles as the first does. */
+/** Appends in flight. A copy of an append settles as the first append with its id does. */
 class PendingAppends {
   readonly #append: DriverRecords['append']
   readonly #limit: TimeLimit
-  /** Each entry stays until the driver has settled, which may be after the first caller's time limit. */
+  /** Each entry stays until the driver has settled the append, which may be after the first caller's time limit. */
   readonly #byWriteId = new Map<string, Promise<Receipt>>()
 
   constructor(append: DriverRecords['append'], limit: TimeLimit) {
@@ -221,7 +221,7 @@ class PendingAppends {
   submit(write: Append, ticket: Ticket<Receipt>): undefined {
     const { thingId, id, documents, lock } = write
     if (id === undefined) return this.#limit.run(ticket, own => this.#append(write, own), lock)
-    // A copy with documents goes on to the driver, behind the first write: its documents still take effect.
+    // A copy with documents is passed to the driver after the first write, since its documents still take effect.
     const copied = documents ? undefined : this.inFlight(thingId, id)
     if (copied) {
       return settle(
@@ -247,7 +247,7 @@ class PendingAppends {
           limited.resolve(receipt)
           copies?.resolve(receipt)
         },
-        // At once, so that later calls of the same lock are given up too, and a caller that is notified may use the id again.
+        // Not in a later microtask: later calls with the same lock must be rejected too, and the caller may use the id again.
         reject: error => {
           settled()
           limited.reject(error)
@@ -265,7 +265,7 @@ function nameOf(thingId: string, id: string): string {
   return `${thingId} ${id}`
 }
 
-/** Locks in memory, for a store that one process has alone. Since calls commit in order, locks are compared at the call. */
+/** Locks in memory, for a store that only one process uses. Since calls commit in order, locks are checked at the call. */
 export class SoleLocks implements Locks {
   readonly node: string
   readonly #committed: () => Promise<unknown>
@@ -274,7 +274,7 @@ export class SoleLocks implements Locks {
   readonly onLost = this.#listeners.listen
   #taken = 0
 
-  /** @param node unique name of this process @param committed resolves when every earlier call is committed */
+  /** @param node unique name of this process @param committed its promise resolves when every earlier call is committed */
   constructor(node: string, committed: () => Promise<unknown>) {
     this.node = node
     this.#committed = committed
@@ -291,7 +291,7 @@ export class SoleLocks implements Locks {
 
   async take(name: string): Promise<TakenLock> {
     const taken = this.begin(name)
-    // An owner that has released the lock has no calls in flight.
+    // If the lock is free, its last owner has released it and has no calls in flight.
     if (taken.before !== undefined) await this.#committed()
     return taken
   }
@@ -305,7 +305,7 @@ export class SoleLocks implements Locks {
     if (this.isHeld(lock)) this.#owners.delete(lock.name)
   }
 
-  /** Takes a lock at once: calls of the owner before may still be in flight. */
+  /** Takes a lock without waiting: calls of the previous owner may still be in flight. */
   begin(name: string): TakenLock {
     const before = this.#owners.get(name)
     const owner = `${this.node}:${++this.#taken}`

@@ -9,18 +9,18 @@ import { Listeners } from './listeners.ts'
 
 /** How often the clock is checked while nothing is written, milliseconds. */
 const checkInterval = 10_000
-/** By how much a clock that is slewed may drift from the monotonic clock and still count as without a step, milliseconds. */
+/** Maximum drift from the monotonic clock, in milliseconds, that counts as slewing and not as a step of the clock. */
 const tolerance = 2_000
 
-/** A time in which the clock ran without a step. */
+/** A period in which the clock ran without a step. */
 interface Run {
-  /** The clock minus the monotonic clock, milliseconds. */
+  /** Clock time minus monotonic time, milliseconds. */
   readonly offset: number
-  /** Start of the run by the monotonic clock. */
+  /** Start of the period by the monotonic clock, milliseconds. */
   readonly since: number
 }
 
-/** Receipt times by the clock of the machine, for a store that one process has alone. */
+/** Assigns receipt times by the clock of the machine, for a store that only one process uses. */
 export class ReceiptClock implements Clock {
   steppedBack: ClockStep | undefined
   readonly #wall: () => number
@@ -28,7 +28,7 @@ export class ReceiptClock implements Clock {
   readonly #listeners = new Listeners<(step: ClockStep) => void>()
   readonly onSteppedBack = this.#listeners.listen
   #newest = released
-  /** Set while the clock is too far behind to be believed at once. */
+  /** Set while the clock is so far behind that it is believed only after it has run without a step for `believedAfter`. */
   #run: Run | undefined
   #timer: NodeJS.Timeout | undefined
 
@@ -37,7 +37,7 @@ export class ReceiptClock implements Clock {
     this.#monotonic = monotonic
   }
 
-  /** @param newest newest receipt time in the store; 0: none */
+  /** @param newest newest receipt time in the store, milliseconds; 0 if there is none */
   start(newest: number): void {
     this.#newest = Math.max(newest, released)
     this.#timer = setInterval(() => this.look(), checkInterval).unref()
@@ -47,7 +47,7 @@ export class ReceiptClock implements Clock {
     clearInterval(this.#timer)
   }
 
-  /** Gives a receipt time. */
+  /** Assigns a receipt time. */
   receive(): number {
     const now = this.#wall()
     if (now >= this.#newest) this.#newest = now
@@ -67,7 +67,7 @@ export class ReceiptClock implements Clock {
     return Math.max(0, this.#newest - this.#wall())
   }
 
-  /** Believes a clock that is far behind if it has run without a step for `believedAfter`. */
+  /** Checks the clock: one that is far behind is believed if it has run without a step for `believedAfter`. */
   look(): void {
     const wall = this.#wall()
     if (wall < released || wall >= this.#newest - believedBehind) {

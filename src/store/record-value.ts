@@ -2,11 +2,11 @@ import type { Geo } from '../core/record/geo.ts'
 import type { Measured, StoredRecord } from '../core/record/record.ts'
 
 /**
- * The stored form of a record, besides thing, key and datetime: a byte for the kind, then latitude and longitude
- * if there is a geo, then the value as JSON text. Degrees of at most seven decimals (a centimetre: what receivers
- * give) are whole numbers of ten-millionths of a degree, half as long as doubles.
+ * The stored form of a record, without its thing, key and datetime: a byte for the kind, then latitude and longitude
+ * if there is a geo, then the value as JSON text. Degrees with at most seven decimals (about a centimetre, the precision of
+ * receivers) are stored as whole numbers of ten-millionths of a degree, which take half the space of doubles.
  *
- * The two lowest bits of the first byte are the kind, the form of the geo; a store may use the others.
+ * The two lowest bits of the first byte are the kind, which is the form of the geo; a store may use the other six bits.
  */
 
 const withoutGeo = 0
@@ -15,7 +15,7 @@ const geoAsIntegers = 2
 const kinds = 4
 const lengthOfHead = [1, 17, 9] as const
 
-/** Units per degree of a position that is stored as whole numbers. */
+/** Number of stored units per degree, for a position that is stored as whole numbers. */
 export const perDegree = 1e7
 
 export function encodeRecord({ value, geo }: Measured): Buffer {
@@ -36,12 +36,12 @@ export function encodeRecord({ value, geo }: Measured): Buffer {
 
 const headWithoutGeo = '\0'
 
-/** The same as `encodeRecord`; a string stands for its bytes in UTF-8, and is cheaper to make. */
+/** The content of `encodeRecord`, as a string (to be encoded as UTF-8) if there is no geo, since a string is cheaper to make. */
 export function recordValue(record: StoredRecord): Buffer | string {
   return record.geo ? encodeRecord(record) : headWithoutGeo + record.value
 }
 
-/** @param datetime milliseconds @param valueStart offset of the value, if it does not follow the head directly */
+/** @param datetime milliseconds @param valueStart byte offset of the value; default: directly after kind and geo */
 export function decodeRecord(
   key: string,
   datetime: number,
@@ -61,7 +61,7 @@ export function decodeRecord(
   }
 }
 
-/** Length of the kind and the geo in bytes. */
+/** Length in bytes of the kind and the geo together. */
 export function headLength(bytes: Buffer): number {
   return lengthOfHead[(bytes[0] ?? 0) % kinds] ?? lengthOfHead[withoutGeo]
 }
@@ -71,7 +71,7 @@ function kindOf(geo: Geo | undefined): 0 | 1 | 2 {
   return isExact(geo.lat) && isExact(geo.long) ? geoAsIntegers : geoAsDoubles
 }
 
-/** Whether a whole number of ten-millionths gives the same double again. */
+/** Whether the degrees can be stored as a whole number of ten-millionths without a change. */
 export function isExact(degrees: number): boolean {
   return Math.round(degrees * perDegree) / perDegree === degrees
 }

@@ -1,9 +1,9 @@
 import type { Append } from './contract.ts'
 
-/** Bytes of a record, a state or a document beside its text. */
+/** Approximate bytes of a record, a state or a document in addition to its text. */
 const overhead = 32
 
-/** Approximate bytes of a commit. @param documents as the store encodes them */
+/** Approximate size of a commit in bytes. @param documents names and contents in the encoding of the store; null: removed */
 export function weigh(
   write: Append | undefined,
   documents: readonly (readonly [

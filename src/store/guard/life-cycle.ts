@@ -1,6 +1,6 @@
 import { ThingwireError } from '../../errors.ts'
 
-/** Refuses calls after `close`, and lets `close` wait for the calls before it. */
+/** Refuses calls after `close`, and makes `close` wait for earlier calls. */
 export class LifeCycle {
   #underWay = 0
   #onQuiet = () => {}
@@ -8,7 +8,7 @@ export class LifeCycle {
   readonly #ending = new AbortController()
   #closing: Promise<void> | undefined
 
-  /** `close` aborts it, with the error of later calls, so that long calls can end early. */
+  /** Signal that `close` aborts, with the error that later calls get, so that long calls can end early. */
   get ending(): AbortSignal {
     return this.#ending.signal
   }
@@ -42,7 +42,7 @@ export class LifeCycle {
     if (this.#underWay === 0) this.#onQuiet()
   }
 
-  /** `close` breaks the stream off, since its reader may take any time. */
+  /** A stream that `close` ends early, since its reader may be slow. */
   async *stream<T>(open: () => AsyncIterable<T>): AsyncIterable<T> {
     this.assertOpen()
     const iterator = open()[Symbol.asyncIterator]()
@@ -52,7 +52,7 @@ export class LifeCycle {
     } finally {
       this.#streams.delete(iterator)
     }
-    // The reader of a stream that was broken off must not take what it got for all of it.
+    // If the stream was ended early, its reader must not take the part it has read for the whole.
     this.assertOpen()
   }
 

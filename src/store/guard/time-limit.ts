@@ -21,7 +21,7 @@ class Link {
   leave(): void {
     this.#previous.next = this.next
     this.next.#previous = this.#previous
-    // Otherwise a dead node in the old generation of the heap would keep the nodes after it alive until a major collection.
+    // Otherwise a removed node in the old generation of the heap would keep later nodes alive until a major collection.
     this.#previous = this
     this.next = this
   }
@@ -70,7 +70,7 @@ class Waiter<Result> extends Link implements CommitTicket<Result> {
     this.#ticket.reject(new ThingwireError('store_timeout'))
   }
 
-  /** Expires the later calls of the owner, who will repeat all of them: a later call that is kept would come before an older one. */
+  /** Expires later calls of the same owner, which repeats all of them: none may commit before this call is repeated. */
   #expireBehind(): void {
     if (this.owner === undefined) return
     const behind: Waiter<unknown>[] = []
@@ -90,18 +90,18 @@ export class TimeLimit {
   readonly #timeout: number
   readonly #life: Pick<LifeCycle, 'enter' | 'leave'>
   /**
-   * The head of the circular list of waiters, in the order of their deadlines, since all have the same time limit.
-   * A `Set` would allocate one table after another as waiters come and go, and each table in the old generation keeps its entries alive.
+   * The head of the circular list of waiters, in the order of their deadlines, since all have the same time limit. A `Set`
+   * would often allocate a new table as waiters are added and removed, and each table in the old generation keeps entries alive.
    */
   readonly #waiting = new Link()
   readonly #sweep: NodeJS.Timeout
   #sweptAt = performance.now()
 
-  /** @param timeout milliseconds @param life waits for every call that was begun, also for expired ones */
+  /** @param timeout milliseconds @param life waits for every call that was begun, including expired calls */
   constructor(timeout: number, life: Pick<LifeCycle, 'enter' | 'leave'>) {
     this.#timeout = timeout
     this.#life = life
-    // One timer for all: a timer for each write would cost the hot path.
+    // One timer for all calls: a timer for each write would slow down the hot path.
     this.#sweep = setInterval(() => this.#expireOverdue(), Math.min(125, Math.ceil(timeout / 8)))
     this.#sweep.unref()
   }
@@ -111,9 +111,9 @@ export class TimeLimit {
   }
 
   /**
-   * Settles `ticket` as `begin` settles its own ticket, with what `begin` throws, or with store_timeout if it takes too long.
+   * Settles `ticket` as `begin` settles its own ticket. Rejects it if `begin` throws, or with store_timeout at the time limit.
    *
-   * @param lock the lock that the call names: if the call expires or the store fails it, later calls of the same owner expire too
+   * @param lock the lock that the call names: if the call expires or an outage rejects it, later calls of its owner expire too
    */
   run<Result>(ticket: Ticket<Result>, begin: (ticket: CommitTicket<Result>) => void, lock?: Lock): undefined {
     const waiter = new Waiter(ticket, performance.now() + this.#timeout, lock, this.#life)
@@ -127,7 +127,7 @@ export class TimeLimit {
   }
 
   #expireOverdue(): void {
-    // The time of the previous sweep: after a pause of the process, timers run before the results of commits are received.
+    // Compares with the previous sweep: after a pause of the process, timers run before the results of commits are received.
     const overdueAt = this.#sweptAt
     this.#sweptAt = performance.now()
     for (;;) {

@@ -11,22 +11,22 @@ import type { LevelCommitLog } from './log/commit-log.ts'
 import { keysOfStates, stageStates } from './states.ts'
 import type { KnownWrite, WriteIds } from './write-ids.ts'
 
-/** An append in the queue, or a put of documents alone. */
+/** An append in the queue, or a put of documents without an append. */
 export interface LevelPendingCommit {
   readonly write?: Append
   readonly documents: EncodedDocuments
   readonly ticket: CommitTicket<Receipt>
-  /** Receipt time, milliseconds; NaN until it is staged. */
+  /** Receipt time of the write, milliseconds; NaN until it is assigned. */
   receivedAt: number
 }
 
 export interface GroupParts extends StagedRecordsParts {
   readonly head: Head
-  /** Gives the receipt times. */
+  /** Assigns the receipt times. */
   readonly clock: Pick<ReceiptClock, 'receive'>
   readonly writeIds: WriteIds
   readonly log: LevelCommitLog
-  /** Whether there is too little free disk to keep records. */
+  /** Whether there is too little free disk space to keep records. */
   readonly isFull: () => boolean
   /** Called when a thing has write ids that can be removed. */
   readonly trimWriteIds: (thingId: string) => void
@@ -39,38 +39,38 @@ interface Outcome {
 
 const noStates: readonly Latest[] = []
 
-/** Most records of a write that is staged at once, also while another group is written: one or two milliseconds. */
+/** Maximum number of records of a write that is staged in one turn of the event loop: this takes one or two milliseconds. */
 const mostAtOnce = 1_000
-/** Records of a longer write that are staged between two checks of the clock. */
+/** Number of records of a longer write that are staged between two checks of the time slice. */
 const sliver = 64
 
-/** Outcome of a put of documents alone. */
+/** Outcome of a put of documents without an append. */
 const noWrite: Outcome = { receipt: { writeNumber: 0, answer: {} } }
 
 /**
- * One group on its way to the disk, as one LevelDB batch. Either the group reads everything that its writes need, then
- * decides on them in order, then writes; or it decides on one write at a time, while none needs a read.
- * Its changes in memory take effect only when it is on the disk.
+ * One group of commits on its way to the disk, as one LevelDB batch. Either the group reads everything that its items need
+ * (`load`), stages them in order (`stage`), then writes; or items are staged one by one, as long as none needs a read (`prepare`).
+ * Changes in memory take effect only when the group is on the disk.
  */
 export class CommitGroup {
-  /** Outcomes of the staged items if the write succeeds. */
+  /** Outcomes of the staged items, in order, which apply if the write succeeds. */
   readonly outcomes: (Outcome | Error)[] = []
   readonly #parts: GroupParts
   readonly #batch: Batch
   /** Time slices in which a long group is staged. */
   readonly slices = new Slices()
-  /** The next group continues from these. */
+  /** The staged records, from which the next group continues. */
   readonly records: StagedRecords
-  /** Present values of the documents and states that the group replaces, and of the chunks that it may replace. */
+  /** Stored values of the documents and states that the group replaces, and of the chunks that it may replace. */
   readonly #before: [key: Buffer, bytes: Buffer | undefined][] = []
   readonly #knownWrites = new Map<string, KnownWrite | undefined>()
-  /** Each commit that goes into the log, with its entry. */
+  /** Each logged commit, with its entry. */
   readonly #logged: [commit: Commit, entry: Buffer][] = []
   #keepsAnything = false
   #writeNumber: number
   #newestReceipt: number
 
-  /** @param behind the group before this one, while it is being written */
+  /** @param behind the previous group, if it is still being written */
   constructor(parts: GroupParts, behind?: CommitGroup) {
     this.#parts = parts
     this.#batch = parts.database.batch()
@@ -80,7 +80,7 @@ export class CommitGroup {
     this.#newestReceipt = newestReceipt
   }
 
-  /** Gives the writes their receipt times, and reads what `stage` needs. */
+  /** Assigns the writes their receipt times, and reads the data that `stage` needs. */
   async load(pending: readonly LevelPendingCommit[]): Promise<void> {
     for (const each of pending) this.#receive(each)
     const writes = pending.flatMap(({ write }) => write ?? [])
@@ -108,7 +108,7 @@ export class CommitGroup {
     this.#knownWrites.set(`${thingId} ${id}`, await this.#parts.writeIds.find(thingId, id, receivedAt))
   }
 
-  /** LevelDB undoes a crash, but `Database` undoes a failed write, and needs the values that are overwritten. */
+  /** Reads the values that the group overwrites: `Database` needs them to undo a failed write. (LevelDB handles crashes itself.) */
   async #loadBefore(pending: readonly LevelPendingCommit[]): Promise<void> {
     const keys: Buffer[] = []
     for (const { write, documents } of pending) {
@@ -120,7 +120,7 @@ export class CommitGroup {
     for (const [index, key] of keys.entries()) this.#before.push([key, stored[index]])
   }
 
-  /** Decides on an append or put. @returns undefined when done; for a long write a promise, before which nothing may be staged */
+  /** Stages an append or a put. @returns undefined if that is done; for a long write a promise, to await before the next call */
   stage(pending: LevelPendingCommit): Promise<void> | undefined {
     const write = this.#begin(pending)
     if (!write) return undefined
@@ -131,7 +131,7 @@ export class CommitGroup {
     return undefined
   }
 
-  /** Stages an item unless that needs a read or takes long. @returns whether it was staged */
+  /** Stages an item unless that needs a read or takes long. @returns whether the item was staged */
   prepare(pending: LevelPendingCommit): boolean {
     this.#receive(pending)
     if (this.#needsTime(pending)) return false
@@ -148,7 +148,7 @@ export class CommitGroup {
     return store && !this.records.areNew(write)
   }
 
-  /** @returns the write if its records must be staged */
+  /** @returns the write if its records must be staged; undefined if the outcome of the item is decided */
   #begin({ write, documents, ticket }: LevelPendingCommit): Append | undefined {
     const decided = ticket.expired ? new ThingwireError('store_timeout') : this.#decide(write)
     if (!(decided instanceof Error)) this.#stageDocuments(documents)
@@ -160,7 +160,7 @@ export class CommitGroup {
     return write
   }
 
-  /** @returns the outcome if the records do not matter for it; undefined if they must be staged */
+  /** @returns the outcome if it does not depend on the records; undefined if the records must be staged */
   #decide(write: Append | undefined): Outcome | Error | undefined {
     if (!write) return noWrite
     const { thingId, id, store } = write
@@ -171,7 +171,7 @@ export class CommitGroup {
     return undefined
   }
 
-  /** @param records the new records of the write */
+  /** @param records those records of the write that were not stored before */
   #end(write: Append, receivedAt: number, records: readonly AcceptedRecord[]): void {
     const { thingId, id, store, broadcast, answer, states } = write
     this.records.endWrite()
@@ -213,19 +213,19 @@ export class CommitGroup {
     this.#end(write, receivedAt, added)
   }
 
-  /** The counters of the store after the write. */
+  /** The counters of the store as they will be after this group. */
   get counters(): Counters {
     const { nextResource } = this.records
     return { writeNumber: this.#writeNumber, nextResource, newestReceipt: this.#newestReceipt }
   }
 
-  /** @throws ThingwireError store_unavailable: nothing of the group is kept; store_timeout: that is not certain yet */
+  /** @throws ThingwireError store_unavailable: nothing of the group is kept; store_timeout: the group may or may not be kept */
   async write(sync: boolean): Promise<void> {
     const { database, head, log } = this.#parts
     const { counters } = this
     this.records.end()
     if (this.#keepsAnything) {
-      // The parts that `putParts` has not put yet.
+      // Puts the parts that were not put by an earlier call of `putParts`.
       for (const _ of this.records.putParts());
       head.put(this.#batch, counters)
       const added = { [Symbol.iterator]: () => this.records.addedKeys(this.#commits()) }
@@ -244,7 +244,7 @@ export class CommitGroup {
     }
   }
 
-  /** Called instead of `write`. */
+  /** Discards the group. Called instead of `write`. */
   drop(): void {
     this.#batch.close().catch(() => {})
   }
@@ -255,7 +255,7 @@ export function isLong({ write }: LevelPendingCommit): boolean {
   return write?.store === true && write.records.length > mostAtOnce
 }
 
-/** Whether a write is refused on a full disk. One that only removes states is not, with its documents: it may free space. */
+/** Whether a write is refused on a full disk. A write that only removes states is not, even with documents: it may free space. */
 function takesRoom({ store, id, records, states = noStates }: Append): boolean {
   if (id !== undefined) return true
   return store && (records.length > 0 || states.some(({ record }) => record !== undefined))

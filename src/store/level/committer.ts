@@ -9,13 +9,13 @@ interface LevelCommitterParts extends GroupParts {
 }
 
 /**
- * Commits groups one after another. While LevelDB's thread writes a group, which takes about twice as long as staging one, the
- * next group is staged up to the first item that is long or needs a read: the group that is being written cannot be read yet.
+ * Commits groups one after another. While LevelDB's thread writes a group, which takes about twice as long as staging a group, the
+ * next group is staged up to the first item that is long or needs a read: reads do not yet see the group that is being written.
  */
 export class LevelCommitter {
   readonly #parts: LevelCommitterParts
   #writing: CommitGroup | undefined
-  /** The group that is staged behind it, and its first item. */
+  /** The group that is staged while another group is being written. */
   #next: CommitGroup | undefined
   #firstOfNext: LevelPendingCommit | undefined
 
@@ -42,13 +42,13 @@ export class LevelCommitter {
    * Implements `Committer.commit` of ../group-commit.ts.
    *
    * @returns a receipt for each item, or an error if its ticket has expired, the disk is full, or it makes too many resources
-   * @throws ThingwireError store_unavailable: nothing of the group is kept; store_timeout: that is not certain yet
+   * @throws ThingwireError store_unavailable: nothing of the group is kept; store_timeout: the group may or may not be kept
    */
   async commit(pending: readonly LevelPendingCommit[], begun: () => void): Promise<(Receipt | Error)[]> {
     const group = this.#takeNext(pending) ?? (await this.#load(pending))
     const written = group.write(this.#parts.sync)
     this.#writing = group
-    // In a microtask, since LevelDB has the batch only then.
+    // Runs in a microtask, since the batch is handed to LevelDB only then.
     queueMicrotask(begun)
     try {
       await written
@@ -65,10 +65,10 @@ export class LevelCommitter {
     })
   }
 
-  /** The group that is staged already, if it has exactly these items and none has expired. */
+  /** Takes the group that is already staged, if it has exactly these items and none has expired. */
   #takeNext(pending: readonly LevelPendingCommit[]): CommitGroup | undefined {
     const next = this.#next
-    // The failure of the group in front may have rejected the staged items.
+    // If the previous group failed, the staged items may have been rejected, and `pending` has different items.
     const isOfThese = this.#firstOfNext === pending[0] && next?.outcomes.length === pending.length
     if (next && isOfThese && !pending.some(({ ticket }) => ticket.expired)) {
       this.#next = undefined
@@ -84,7 +84,7 @@ export class LevelCommitter {
   }
 
   async #load(pending: readonly LevelPendingCommit[]): Promise<CommitGroup> {
-    // Parsing a long write has already used up this turn of the event loop.
+    // Yields, since parsing a long write has already used up this turn of the event loop.
     if (pending.some(isLong)) await nextTurn()
     const group = new CommitGroup(this.#parts)
     try {

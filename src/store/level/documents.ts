@@ -6,11 +6,11 @@ import type { Head } from './database/head.ts'
 import { firstEntries, firstKeys } from './database/scan.ts'
 import { behind, documentKey, documentKeys, type KeyRange, nameInDocumentKey } from './keys.ts'
 
-/** Documents as entries of the database; null removes. */
+/** Documents as entries of the database; null removes the document. */
 export type EncodedDocuments = readonly (readonly [key: Buffer, bytes: Buffer | null])[]
 
 export interface DocumentCommits {
-  /** Puts in the next group of commits. */
+  /** Puts the documents in the next group of commits. */
   put(documents: EncodedDocuments, ticket: CommitTicket<unknown>): undefined
   /** Runs a task while nothing else is written. */
   alone<T>(task: () => Promise<T>): Promise<T>
@@ -61,7 +61,7 @@ export function createDocuments(
             if (bytes === null) batch.del(key)
             else batch.put(key, bytes)
           }
-          // The documents may name the number of a write that kept nothing, which must not be given again.
+          // The documents may name the number of a write that kept nothing. That number must not be assigned again.
           head.put(batch, head.counters)
           await database.write(batch, { sync: true })
           return result
@@ -70,7 +70,7 @@ export function createDocuments(
   }
 }
 
-/** The keys of the documents whose name starts with `prefix` and comes after `after`. */
+/** The keys of the documents with names that start with `prefix` and sort after `after` (exclusive). */
 function rangeOf(prefix: string, after: string | undefined): KeyRange {
   const range = documentKeys(prefix)
   const isInside = after !== undefined && Buffer.compare(documentKey(after), range.gte) >= 0

@@ -1,24 +1,24 @@
 /**
- * Every key of the database; `docs/reference/storage.md` draws them. Keys are bytes, so that LevelDB's order (memcmp) is the
- * order in which they are read: numbers are big-endian, names end with a NUL that no name can hold.
+ * Every key of the database (see the diagrams in `docs/reference/storage.md`). Keys are bytes that LevelDB orders like memcmp. For
+ * this order to be the order of reading, numbers are big-endian, and names end with a NUL, which no name can contain.
  */
 
-/** The letter with which each kind of key begins. Comments: rest of the key → value. */
+/** The letter with which each kind of key begins. Comments show: rest of the key (lengths in bytes) → value. */
 export const prefix = {
   meta: 'm',
   /** Thing NUL key → resource number. */
   resource: 'k',
   /** Thing NUL key → nothing: a resource that was written once and then emptied. */
   emptied: 'x',
-  /** Key NUL thing → resource number; nothing for a magic resource with a state. Finds the things that have a resource. */
+  /** Key NUL thing → resource number; nothing for a magic resource with a state. Used to find the things that have a resource. */
   resourceByKey: 'b',
   /** Thing NUL key → state of a magic resource. */
   state: 's',
-  /** Resource (4) datetime (6) write number (6) place (2) → chunk of records that begins with that one. */
+  /** Resource (4) datetime (6) write number (6) place (2) of a record → chunk that begins with this record. */
   record: 'r',
   /** Resource (4) → position (14) of the watermark; see compaction/watermark.ts. */
   packed: 'p',
-  /** Resource (4) start of a day of UTC (6) → rollups of its quarter hours; see rollups/day-rollup.ts. */
+  /** Resource (4) start of a UTC day (6) → rollups of the quarter hours of the day; see rollups/day-rollup.ts. */
   rollup: 'q',
   /** Resource (4) datetime (6) digest of the measurement (16) → write number; see chunks/resend-check.ts. */
   duplicate: 'd',
@@ -38,7 +38,7 @@ const recordPrefix = prefix.record.charCodeAt(0)
 const rollupPrefix = prefix.rollup.charCodeAt(0)
 const duplicatePrefix = prefix.duplicate.charCodeAt(0)
 export const recordKeyLength = 19
-/** Offset of the position in a record key. */
+/** Offset in bytes of the position in a record key. */
 const positionStart = 5
 export const packedKeyLength = 5
 const timeKeyLength = 11
@@ -52,10 +52,10 @@ export interface KeyRange {
   readonly lt: Buffer
 }
 
-/** All keys of the database: each begins with a letter. */
+/** The range of all keys of the database, since each key begins with a letter. */
 export const everyKey: KeyRange = { gte: Buffer.of(0), lt: Buffer.of(255) }
 
-/** Where a record stands in its resource. */
+/** The position of a record in the order of its resource. */
 export interface Position {
   readonly datetime: number
   readonly writeNumber: number
@@ -67,7 +67,7 @@ export const identityKey = Buffer.from(`${prefix.meta}:identity`)
 export const headKey = Buffer.from(`${prefix.meta}:head`)
 export const batchKey = Buffer.from(`${prefix.meta}:batch`)
 
-/** Every key of a kind, or those whose first name is `name`. */
+/** All keys of a kind; with `name`, only those that begin with this name. */
 export function keysOf(kind: string, name?: string): KeyRange {
   return startingWith(Buffer.from(name === undefined ? kind : `${kind}${name}\0`))
 }
@@ -76,31 +76,31 @@ export function resourceKey(thingId: string, key: string): Buffer {
   return Buffer.from(`${prefix.resource}${thingId}\0${key}`)
 }
 
-/** The stored form of a resource number: 4 bytes. */
+/** The stored form of a resource number: 4 bytes, big-endian. */
 export function numberBytes(resource: number): Buffer {
   const bytes = Buffer.allocUnsafe(4)
   bytes.writeUInt32BE(resource)
   return bytes
 }
 
-/** The stored form of a counter: 6 bytes. */
+/** The stored form of a counter: 6 bytes, big-endian. */
 export function counterBytes(counter: number): Buffer {
   const bytes = Buffer.allocUnsafe(6)
   bytes.writeUIntBE(counter, 0, 6)
   return bytes
 }
 
-/** The resource keys of the thing's ordinary resources, no name of which begins with a character before `-`. */
+/** The resource keys of the thing's ordinary resources. None of their names begins with a character before `-`. */
 export function ordinaryResourceKeys(thingId: string): KeyRange {
   return { ...keysOf(prefix.resource, thingId), gte: resourceKey(thingId, '-') }
 }
 
-/** The thing in a key of the form `<letter>` thing NUL rest. */
+/** The thing id in a key of the form `<letter>` thing NUL rest. */
 export function thingInKey(bytes: Buffer): string {
   return bytes.toString('utf8', 1, bytes.indexOf(0))
 }
 
-/** Thing and key in a key of the form `<letter>` thing NUL key. */
+/** Both names in a key of the form `<letter>` thing NUL key. */
 export function namesInThingKey(bytes: Buffer): { thingId: string; key: string } {
   return { thingId: thingInKey(bytes), key: secondName(bytes) }
 }
@@ -153,12 +153,12 @@ export function isWithin(key: Buffer, { gte, lt }: KeyRange): boolean {
   return Buffer.compare(key, gte) >= 0 && Buffer.compare(key, lt) < 0
 }
 
-/** The next possible key. */
+/** The lowest key that sorts after this key. */
 export function behind(key: Buffer): Buffer {
   return Buffer.concat([key, Buffer.of(0)])
 }
 
-/** A key behind every record of the resource. */
+/** A key that sorts after every record of the resource. */
 export function lastRecordKey(resource: number): Buffer {
   return recordKey(resource, largest48Bits, largest48Bits, largest16Bits)
 }
@@ -185,7 +185,7 @@ export function positionText(key: Buffer): string {
   return key.toString('base64url', positionStart)
 }
 
-/** The record key at a position. @returns undefined if the text is not one of `positionText` */
+/** The record key at a position. @returns undefined if the text is no result of `positionText` */
 export function keyAtPosition(resource: number, text: string): Buffer | undefined {
   const position = Buffer.from(text, 'base64url')
   return position.toString('base64url') === text ? keyOfPosition(resource, position) : undefined
@@ -208,7 +208,7 @@ export function packedKey(resource: number): Buffer {
   return key
 }
 
-/** Record keys of a resource from `from` (inclusive) to `to` (exclusive), milliseconds. */
+/** Record keys of a resource with datetimes from `from` (inclusive) to `to` (exclusive), milliseconds. */
 export function recordKeys(resource: number, from?: number, to?: number): KeyRange {
   return timeRange(recordPrefix, resource, from, to)
 }
@@ -218,7 +218,7 @@ export function rollupKey(resource: number, day: number): Buffer {
   return timeKey(rollupPrefix, resource, day)
 }
 
-/** Keys of the rollups of days that begin from `from` (inclusive) to `to` (exclusive), milliseconds. */
+/** Rollup keys of the days that start from `from` (inclusive) to `to` (exclusive), milliseconds. */
 export function rollupKeys(resource: number, from?: number, to?: number): KeyRange {
   return timeRange(rollupPrefix, resource, from, to)
 }
@@ -287,7 +287,7 @@ function timeRange(kind: number, resource: number, from = 0, to = largest48Bits)
 
 function startingWith(start: Buffer): KeyRange {
   const end = Buffer.from(start)
-  // No start ends with the byte 255: starts end with a letter, a name or NUL.
+  // The last byte is never 255, since `start` ends with a letter, a name or NUL.
   end[end.length - 1] = (end.at(-1) ?? 0) + 1
   return { gte: start, lt: end }
 }

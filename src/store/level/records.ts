@@ -26,7 +26,7 @@ import { Resources } from './resources.ts'
 import { decodeState } from './states.ts'
 import { WriteIds } from './write-ids.ts'
 
-/** Largest group in bytes, as `weigh` counts them: its some 6,000 short values are staged in 8 ms. Larger groups are no faster. */
+/** Maximum bytes of a group, as counted by `weigh`: about 6,000 short values, staged in 8 ms. Larger groups are no faster. */
 const maximumGroupBytes = 256 * 1024
 
 /** The records of the embedded store, and the order of its commits. */
@@ -56,7 +56,7 @@ export function createRecords(
     sync,
     isFull: () => space.isShort,
     trimWriteIds: thingId => {
-      // The next trim also removes the ids that a failed one leaves.
+      // If a trim fails, the next trim removes its ids too.
       commits.alone(() => writeIds.trim(thingId)).catch(() => {})
     },
   })
@@ -110,7 +110,7 @@ export function createRecords(
         await removals.remove(thingId, key, {}, { isDelivered: false })
       }
       const { writeNumber } = head.counters
-      // Most of the log is read before this call holds up writes.
+      // Reads most of the log here, since writes have to wait during the next step.
       await database.use(() => log.removeThing(thingId, 0))
       await commits.alone(() => database.use(() => removeRest(thingId, writeNumber)))
     },
@@ -141,7 +141,7 @@ export function createRecords(
   }
 }
 
-/** Keeps the writes of a connection, and of a thing, in order (contract 4.3), and all documents, which may replace earlier ones. */
+/** Only a write without documents may pass another item, but never a write of the same sender or thing (contract §4.3). */
 function mayPass({ write, documents }: LevelPendingCommit, { write: before }: LevelPendingCommit): boolean {
   if (!write?.sender || documents.length > 0) return false
   return !before || (write.sender !== before.sender && write.thingId !== before.thingId)

@@ -4,16 +4,16 @@ import type { Database } from './database/database.ts'
 import { firstEntries, lastEntry } from './database/scan.ts'
 import { keysOf, ordinalInKey, ordinalKey, prefix } from './keys.ts'
 
-/** Refused writes. They are not synced, since a refusal is no promise, and stay in memory if the disk is short of space. */
+/** Refused writes. They are not synced, since nothing promises to keep them. If the disk is short of space, they stay in memory. */
 export class LevelRefusedWrites implements RefusedWrites {
   readonly #database: Database
   readonly #isShort: () => boolean
   readonly #recent = new RecentRefusals()
-  /** Ordinals of the newest refused writes, by thing, as far as they are loaded. */
+  /** Ordinal of each thing's newest refused write, for the things for which it has been loaded. */
   readonly #newest = new Map<string, number>()
   readonly #loading = new Map<string, Promise<void>>()
 
-  /** @param isShort whether there is too little free disk for refused writes */
+  /** @param isShort whether there is too little free disk space for refused writes */
   constructor(database: Database, isShort: () => boolean) {
     this.#database = database
     this.#isShort = isShort
@@ -49,7 +49,7 @@ export class LevelRefusedWrites implements RefusedWrites {
       ordinal: ordinalInKey(key),
       refused: JSON.parse(bytes.toString()) as RefusedWrite,
     }))
-    // At equal ordinals, the refusals in memory are newer and come first; the sort is stable.
+    // If ordinals are equal, the refusal in memory is newer: it is listed first, since the sort is stable.
     return [...recent.reverse(), ...all]
       .sort((one, other) => other.ordinal - one.ordinal)
       .slice(0, most)
@@ -61,7 +61,7 @@ export class LevelRefusedWrites implements RefusedWrites {
     this.#recent.forgetThing(thingId)
   }
 
-  /** Concurrent calls share one read, so that they continue in their order. */
+  /** Loads the thing's newest ordinal. Concurrent calls share one read, and so continue in the order of the calls. */
   #load(thingId: string): Promise<void> {
     const underWay = this.#loading.get(thingId)
     if (underWay) return underWay
@@ -73,24 +73,24 @@ export class LevelRefusedWrites implements RefusedWrites {
   }
 }
 
-/** A refused write that is kept in memory. */
+/** A refused write that is kept only in memory. */
 interface RecentRefusal {
-  /** Ordinal of the thing's newest refused write on the disk at that time. */
+  /** Ordinal of the thing's newest refused write on disk when this one was added. */
   readonly behind: number
   readonly refused: RefusedWrite
 }
 
-/** Bound for all things together; a refused write has a few hundred bytes. */
+/** Maximum number of refused writes in memory, of all things together; each takes a few hundred bytes. */
 const mostOfAll = 2_000
 
-/** Refused writes that came while the disk was short of space. They end with the process, the oldest possibly earlier. */
+/** Refused writes added while the disk was short of space. They are lost when the process ends, and the oldest possibly earlier. */
 class RecentRefusals {
   readonly #ofThings = new Map<string, RecentRefusal[]>()
   #count = 0
 
   add(thingId: string, refusal: RecentRefusal): void {
     const ofThing = this.#ofThings.get(thingId) ?? []
-    // Moves the thing to the end, so that the thing without a new refusal for the longest time loses one first.
+    // Moves the thing to the end: refusals are dropped first from the thing with no new refusal for the longest time.
     this.#ofThings.delete(thingId)
     this.#ofThings.set(thingId, ofThing)
     ofThing.push(refusal)
@@ -104,7 +104,7 @@ class RecentRefusals {
     }
   }
 
-  /** Oldest first. */
+  /** The refused writes of a thing, oldest first. */
   of(thingId: string): readonly RecentRefusal[] {
     return this.#ofThings.get(thingId) ?? []
   }

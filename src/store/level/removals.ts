@@ -26,7 +26,7 @@ interface RemovalParts extends Pick<GroupParts, 'database' | 'head' | 'resources
   readonly announce: (commit: Commit) => void
   /** Implements `GroupCommit.alone`. */
   readonly alone: <T>(task: () => Promise<T>) => Promise<T>
-  /** Whether the disk has too little space: a removal then rewrites the tables to free what it removed. */
+  /** Whether the disk is short of space: a removal then rewrites the tables to free the space of what it removed. */
   readonly isShort: () => boolean
 }
 
@@ -34,9 +34,9 @@ interface Removal {
   readonly thingId: string
   readonly key: string
   readonly range: TimeRange
-  /** Newest write whose records are removed. */
+  /** Write number up to which (inclusive) records are removed. */
   readonly lastWrite: number
-  /** Whether the new latest record is delivered. */
+  /** Whether the new latest record is delivered to listeners. */
   readonly isDelivered: boolean
 }
 
@@ -44,9 +44,9 @@ const nothing = Buffer.alloc(0)
 const readAtOnce = 64
 
 /**
- * Removes records of resources, a piece at a time, so that appends go on in between. A crash leaves a removal half
- * done; calling it again finishes it. The newest of the records is removed last, in one commit with the new latest record that is
- * delivered, so that neither happens without the other.
+ * Removes records of resources, a piece at a time, so that appends continue in between. If a crash interrupts a removal, calling it
+ * again finishes it. The newest of the records is removed last, in the same commit as the log entry with the new latest record,
+ * so that neither is kept without the other.
  */
 export class Removals {
   readonly #parts: RemovalParts
@@ -72,7 +72,7 @@ export class Removals {
     )
   }
 
-  /** Runs removals in turn: no record is counted by two of them, and none removes the newest record that another one keeps. */
+  /** Runs removals one after another: otherwise two could count the same record, or one remove a record that another keeps. */
   inTurn<T>(task: () => Promise<T>): Promise<T> {
     const removal = this.#newest.then(task)
     this.#newest = removal.catch(() => {})
@@ -86,7 +86,7 @@ export class Removals {
     if (resource === undefined) return 0
     const last = await this.#lastMeant(resource, removal)
     const records = recordKeys(resource, range.from, range.to)
-    // The index first, so that no resend is taken for stored because of a record that is gone.
+    // Removes the index first: otherwise a record sent again after its removal could count as already stored.
     const index = duplicateKeys(resource, range.from, range.to)
     await removeKeys(database, index, (_, bytes) => bytes.readUIntBE(0, 6) <= lastWrite)
     const inFront = last && { gte: records.gte, lt: last }
@@ -96,7 +96,7 @@ export class Removals {
     return removed + (last ? 1 : 0)
   }
 
-  /** The key of the last record that is removed; undefined: there is none. */
+  /** The name (`NamedRecord`) of the last record to be removed; undefined if there is none. */
   async #lastMeant(resource: number, { range, lastWrite }: Removal): Promise<Buffer | undefined> {
     const { database } = this.#parts
     const meant = recordKeys(resource, range.from, range.to)
@@ -107,7 +107,7 @@ export class Removals {
     return undefined
   }
 
-  /** Removes the last record, and the resource if it is empty then, and delivers the new latest record. */
+  /** Removes the last record, and also the resource if it is then empty, and delivers the new latest record. */
   async #finish(removal: Removal, resource: number, last: Buffer | undefined): Promise<void> {
     const { database, head, resources, log, unpacked, announce } = this.#parts
     const { thingId, key, isDelivered } = removal
@@ -124,7 +124,7 @@ export class Removals {
     if (!left) batch.put(emptiedKey(thingId, key), nothing).del(packedKey(resource))
     const watermark = left && holder && (await lowerWatermark(database, batch, holder[0]))
     const lastAt = last && datetimeInRecordKey(last)
-    // If the newest record goes, the day of the record before it is no longer finished.
+    // If the newest record is removed, the day of the record before it no longer counts as finished.
     const [staleFrom, staleTo] = isNewest ? [left?.record.datetime, undefined] : [lastAt, lastAt]
     await dropRollups(database, batch, resource, staleFrom, staleTo)
     const commit =
@@ -134,7 +134,7 @@ export class Removals {
     const counters = { ...head.counters, writeNumber: commit?.writeNumber ?? head.counters.writeNumber }
     if (commit) head.put(batch, counters)
 
-    // The removal of a thing, which is not delivered, ends with a synced commit, and is called again after a crash.
+    // A removal that is not delivered is part of the removal of a thing, which ends synced, and is called again after a crash.
     const undo = {
       added: [...(parts?.added ?? []), ...(entry ? [entry[0]] : [])],
       before: [
@@ -168,7 +168,7 @@ export class Removals {
   }
 }
 
-/** The entries by which a resource is found. */
+/** The entries with which a resource is found by its names. */
 function entriesOfResource(thingId: string, key: string, resource: number): Entry[] {
   const names = [resourceKey(thingId, key)]
   if (!isMagicKey(key)) names.push(resourceByKeyKey(key, thingId))

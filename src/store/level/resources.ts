@@ -6,27 +6,27 @@ import { keysOf, prefix, resourceKey, secondName, thingInKey } from './keys.ts'
 
 /** The properties of a resource that an append needs. */
 export interface Resource {
-  /** Stands for thing and key in record keys; never reused. */
+  /** Represents thing and key in record keys; never reused. */
   readonly number: number
   /** Datetime of the newest record, milliseconds; -1 if there is none. May be too high after a removal. */
   newest: number
-  /** How many records have that datetime; undefined: not known. */
+  /** How many records have the datetime `newest`; undefined if not known. */
   atNewest: number | undefined
 }
 
 interface ResourcesOfThing {
   readonly byKey: Map<string, Resource>
-  /** How many resources the thing has; undefined: not counted. */
+  /** How many resources the thing has; undefined if they were not counted. */
   count: number | undefined
 }
 
-/** Bound for things and resources together. */
+/** Maximum number of cached things and resources, counted together. */
 const maximumCached = 200_000
 
-/** The resources of all things: their numbers, and a cache of recently written ones. */
+/** The resources of all things: finds their numbers, and caches recently written resources. */
 export class Resources {
   readonly #database: Database
-  /** By thing, least recently written first. */
+  /** Cached resources by thing, least recently written thing first. */
   readonly #cache = new Map<string, ResourcesOfThing>()
   #cached = 0
 
@@ -38,7 +38,7 @@ export class Resources {
     return this.#cache.get(thingId)?.byKey.get(key)
   }
 
-  /** Caches the resources of these writes. @returns the resource count of each thing that gets new ones, if it is known or limited */
+  /** Caches the resources of these writes. @returns resource counts of things that get new resources, if known or limited */
   async load(writes: readonly Append[]): Promise<Map<string, number>> {
     const missing = new Map<string, [thingId: string, key: string]>()
     const limited = new Set<string>()
@@ -89,7 +89,7 @@ export class Resources {
     this.#ofThing(thingId).count = count
   }
 
-  /** Also makes the thing the most recently written one. */
+  /** The cache entry of a thing, moved to the end as the most recently written. */
   #ofThing(thingId: string): ResourcesOfThing {
     const known = this.#cache.get(thingId)
     if (known) this.#cache.delete(thingId)
@@ -99,7 +99,7 @@ export class Resources {
     return ofThing
   }
 
-  /** Bounds the cache. Not called while a group is loaded, whose resources must stay. */
+  /** Bounds the cache. Must not be called while a group is being loaded, since its resources must stay cached. */
   evict(): void {
     for (const oldest of this.#cache.keys()) {
       if (this.#cached <= maximumCached) return
@@ -120,14 +120,14 @@ export class Resources {
     if (ofThing && this.#cache.delete(thingId)) this.#cached -= ofThing.byKey.size + 1
   }
 
-  /** The number of a resource; undefined if nothing is stored under the key. */
+  /** The number of a resource; undefined if it has no records. */
   async find(thingId: string, key: string): Promise<number | undefined> {
     const cached = this.cached(thingId, key)
     if (cached) return cached.number
     return (await this.#database.level.get(resourceKey(thingId, key)))?.readUInt32BE(0)
   }
 
-  /** Ids of things that have resources, sorted: at most `limit` after `after`. */
+  /** Sorted ids of things that have resources: at most `limit` ids that sort after `after`. */
   async things({ after, limit }: { after?: string; limit: number }): Promise<string[]> {
     const { gte, lt } = keysOf(prefix.resource)
     const found: string[] = []

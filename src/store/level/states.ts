@@ -4,11 +4,11 @@ import { decodeRecord, encodeRecord } from '../record-value.ts'
 import type { Batch } from './database/database.ts'
 import { resourceByKeyKey, stateKey } from './keys.ts'
 
-/** The value of a state key is the datetime (6), then the same as the value of a record key. */
+/** The value of a state key is the datetime (6 bytes), then kind, geo and value as in a single record (../record-value.ts). */
 const datetimeLength = 6
 const nothing = Buffer.alloc(0)
 
-/** @returns the states to deliver */
+/** Puts the states of a write into the batch if the write is stored. @returns the states to deliver */
 export function stageStates(batch: Batch, { thingId, store }: Append, states: readonly Latest[]): Latest[] {
   const delivered = states.map(({ key, record }) => ({ key, record: record && storedForm(record) }))
   if (!store) return delivered

@@ -12,29 +12,29 @@ import { createDocuments } from './documents.ts'
 import { createRecords } from './records.ts'
 
 export interface LevelStoreOptions {
-  /** Directory of the database; created if it does not exist. In a data directory of `thingwire serve` it is `store`. */
+  /** Directory of the database; created if missing. `thingwire serve` uses `store` in its data directory. */
   readonly location: string
-  /** `synced` (default): an ack survives loss of power; `written`: only loss of the process. `transact` always waits for the disk. */
+  /** `synced` (default): an acked write survives loss of power; `written`: only loss of the process. `transact` always syncs. */
   readonly durability?: 'synced' | 'written'
-  /** Free bytes on the disk below which writes are refused, at least 2 MiB. Default 0. */
+  /** Writes are refused while the disk has fewer free bytes than this, or less than 2 MiB. Default 0. */
   readonly minFreeSpace?: number
-  /** Called with each commit. Default: nobody. */
+  /** Its `committed` is called after each commit. Default: none. */
   readonly observer?: Pick<Observer, 'committed'>
-  /** Called if `open` has created the store. Default: nobody. */
+  /** Called if `open` has created the store. */
   readonly onCreated?: () => void
-  /** Called if `open` has given the store a newer format, after which no older version opens it. Default: nobody. */
+  /** Called if `open` has upgraded the store to a newer format. Older versions can then no longer open it. */
   readonly onNewFormat?: (formats: { readonly before: string; readonly now: string }) => void
-  /** Called once if the directory was moved, removed or replaced: nothing is acknowledged or read any more. Default: nobody. */
+  /** Called once if the directory was moved, removed or replaced. After that, no write is acknowledged and nothing is read. */
   readonly onLost?: (error: Error) => void
 }
 
-/** The embedded store: LevelDB in this process, not open yet. @throws TypeError of an option that is missing, wrong or unknown */
+/** The embedded store: LevelDB in this process, not yet open. @throws TypeError if an option is missing, wrong or unknown */
 export function createLevelStore(options: LevelStoreOptions): StoreDriver {
   assertOptions('createLevelStore', givenLevelStoreRules, options, "{ location: './data/store' }")
   return createCompactingStore(options, usualCompaction)
 }
 
-/** @param compaction when records are packed */
+/** @param compaction when and how records are packed */
 export function createCompactingStore(options: LevelStoreOptions, compaction: Compaction): StoreDriver {
   const { observer, onCreated, onNewFormat, onLost } = options
   const space = new DiskSpace(options.location, options.minFreeSpace ?? 0)

@@ -4,18 +4,18 @@ import type { Database } from './database/database.ts'
 import { lastEntry, scan } from './database/scan.ts'
 import { keysOf, ordinalInKey, ordinalKey, prefix, writeIdKey } from './keys.ts'
 
-/** Number of new ids of a thing after which its forgotten ids are removed from the disk. */
+/** Number of new ids of a thing after which its expired ids are removed from disk. */
 const trimEvery = 256
 
 /** A write with an id. */
 export interface KnownWrite {
-  /** Counts the ids of the thing. */
+  /** Number of the id among all ids of the thing, from 1 on. */
   readonly ordinal: number
   readonly receivedAt: number
   readonly answer: WriteAnswer
 }
 
-/** Write ids of all things. Each has two keys: one to find it, one to keep the order. */
+/** Write ids of all things. Each id has two keys: one to find the id, one for the order of the ids. */
 export class WriteIds {
   readonly #database: Database
   /** Ordinal of each thing's newest id. */
@@ -25,7 +25,7 @@ export class WriteIds {
     this.#database = database
   }
 
-  /** The write with the id, if it is remembered at `now`. `stage` needs this call before it. */
+  /** The write with the id, if it is still remembered at `now` (milliseconds). Must be called before `stage`. */
   async find(thingId: string, id: string, now: number): Promise<KnownWrite | undefined> {
     const [bytes, newest] = await Promise.all([
       this.#database.level.get(writeIdKey(thingId, digestOf(id))),
@@ -37,7 +37,7 @@ export class WriteIds {
     return isForgotten ? undefined : known
   }
 
-  /** @returns the entries that make a new id known */
+  /** @returns `put`: the entries to put for a new id; `known`: the write with this id; `isTrimDue`: whether to call `trim` */
   stage(thingId: string, id: string, receivedAt: number, answer: WriteAnswer) {
     const ordinal = (this.#newest.get(thingId) ?? 0) + 1
     this.#newest.set(thingId, ordinal)
@@ -61,7 +61,7 @@ export class WriteIds {
       for (const [index, [orderKey]] of order.entries()) {
         batch.del(orderKey)
         const [idKey, bytes] = [idKeys[index], known[index]]
-        // The id may have been used again since, under a newer ordinal.
+        // The id may since have been used again, with a newer ordinal.
         if (idKey && bytes && (JSON.parse(bytes.toString()) as KnownWrite).ordinal === ordinalInKey(orderKey))
           batch.del(idKey)
       }

@@ -5,7 +5,7 @@ import { type DocumentTexts, documentOf, toTexts } from '../document-texts.ts'
 import type { GroupCommit } from '../group-commit.ts'
 
 export interface MemoryDocuments extends DriverDocuments {
-  /** Puts documents as part of a commit. */
+  /** Puts the documents of a commit. */
   putTexts(texts: DocumentTexts): void
 }
 

@@ -149,7 +149,7 @@ export function createMemoryRecords(
   }
 }
 
-/** Stores records. @returns the new ones */
+/** Stores the records of a write. @returns the records that were not stored before */
 function keep({ resources }: Thing, { records }: Append, writeNumber: number): Append['records'] {
   return records.filter(record => {
     const timeLine = resources.get(record.key) ?? new TimeLine()
@@ -172,10 +172,10 @@ function latestOf([thingId, { resources, states }]: [string, Thing]): LatestOfTh
   return [...ordinary, ...[...states].map(([key, record]) => ({ thingId, key, record }))]
 }
 
-/** The commits that a log reader may have to read again. */
+/** The logged commits (`RecordStore.logWhen`). */
 class MemoryCommitLog {
   isWanted: Parameters<RecordStore['logWhen']>[0] = () => false
-  /** By write number, oldest first. */
+  /** Commits by write number, oldest first. */
   readonly #commits = new Map<number, Commit>()
 
   add(commit: Commit): void {
@@ -208,7 +208,7 @@ function lengthOf({ records, latest }: Commit): number {
   return texts.reduce((characters, { value }) => characters + value.length, 0)
 }
 
-/** @param latest the latest record of every resource after the commit `writeNumber` */
+/** @param latest the state or latest record of every resource as of the commit `writeNumber` */
 function createMemorySnapshot(writeNumber: number, latest: readonly LatestOfThing[]): Snapshot {
   let isOpen = true
 
@@ -233,7 +233,7 @@ function isSelected(each: LatestOfThing, { thingId, key }: LatestQuery): boolean
 
 /** The write ids of one thing, with the answers of their writes (contract §4, resend (c)). */
 export class WriteIds {
-  /** Oldest first. */
+  /** Known writes by write id, oldest first. */
   readonly #taken = new Map<string, { readonly answer: WriteAnswer; readonly receivedAt: number }>()
 
   /** @param now receipt time of the repeated write, milliseconds */

@@ -8,9 +8,9 @@ import { createMemoryRecords, type MemoryPendingCommit } from './records.ts'
 
 const commitsPerGroup = 1_000
 
-/** A store for tests: keeps every promise of `store/contract.ts` but durability. Its `backup` throws ThingwireError `not_found`. */
+/** A store for tests: fulfils all of `store/contract.ts` except durability. Its `backup` throws ThingwireError `not_found`. */
 export function createMemoryStore(): StoreDriver {
-  // In groups, so that writes commit in the same order as in a store with a disk.
+  // Commits in groups, so that writes commit in the same order as in a store on disk.
   const commits = new GroupCommit<MemoryPendingCommit, Receipt>(
     { commit: async group => group.map(commit => commit.run()) },
     () => 1,
@@ -43,7 +43,7 @@ export function createMemoryStore(): StoreDriver {
 }
 
 function createMemoryRefusedWrites(): RefusedWrites & { removeThing(thingId: string): void } {
-  /** By thing id, newest first. */
+  /** Refused writes by thing id, newest first. */
   const kept = new Map<string, readonly RefusedWrite[]>()
 
   return {

@@ -69,7 +69,7 @@ export class TimeLine {
     return removed.size
   }
 
-  /** Removes the records before `datetime`, but never the newest record. @returns how many */
+  /** Removes the records before `datetime` (exclusive), but never the newest record. @returns how many records were removed */
   removeOld(datetime: number): number {
     const count = Math.min(this.#indexOf(startOf(datetime)), Math.max(this.#rows.length - 1, 0))
     this.#rows.splice(0, count)
@@ -89,13 +89,13 @@ export class TimeLine {
     return this.#rows.slice(start, end)
   }
 
-  /** The index of the first row at or behind `position`. */
+  /** The index of the first row at or after `position`. */
   #indexOf(position: Position): number {
     return partitionPoint(this.#rows, row => compare(row, position) < 0)
   }
 }
 
-/** The number of items up to the one with which they reach `maximumPageText`. */
+/** Number of items up to and including the one that brings their total length to `maximumPageText`; all if none does. */
 export function lengthOfPage<Item>(items: readonly Item[], lengthOf: (item: Item) => number): number {
   let characters = 0
   const reached = items.findIndex(item => {

@@ -12,13 +12,13 @@ import { Target } from './target.ts'
 import { type Verified, verify } from './verify.ts'
 
 export interface MigrateOptions extends DurabilityOptions {
-  /** Directory of the LevelDB, which no process may hold. */
+  /** Directory of the embedded store, which no process may have open. */
   readonly location: string
-  /** The format is in redis-url.ts. */
+  /** URL of Redis, in the format that redis-url.ts describes. */
   readonly url: string
   /** Prefix of the keys in Redis. Default `thingwire`. */
   readonly prefix?: string
-  /** Converts a document; undefined: it is not moved. */
+  /** Converts a document; returns undefined if the document is not to be moved. */
   readonly documentOf: (name: string, document: Document, numberOf: Move['numberOf']) => Document | undefined
   readonly onProgress: (progress: Progress) => void
   /** Called with warnings about the configuration of Redis. */
@@ -32,15 +32,15 @@ export interface Progress {
   readonly of: number
 }
 
-/** Most pieces in flight to Redis. */
+/** Maximum number of pieces in flight to Redis. */
 const piecesAtOnce = 8
 
 /**
- * Moves an embedded store into an empty store in Redis, and compares both. If the migration ends early for any reason, no server
- * opens the store in Redis, and another call goes on where this one stopped. With `replicas`, the replicas have all data
- * when it ends.
+ * Moves an embedded store into an empty store in Redis, and compares the two. If the migration ends early for any reason, no
+ * server opens the store in Redis, and the next call continues from there. With `replicas`, the replicas have all data when the
+ * migration ends.
  *
- * @returns undefined if everything was moved before
+ * @returns undefined if an earlier call has already moved everything
  * @throws Error for the operator
  */
 export async function migrate(options: MigrateOptions): Promise<Verified | undefined> {
@@ -69,7 +69,7 @@ async function migrateTo(
   const { prefix = 'thingwire', documentOf, onProgress } = options
   const keys = redisKeys(prefix)
   const database = new RedisDatabase(keys, 'migrate', client)
-  // Over the same connection: replicas that have its last write have all of them.
+  // Uses the same connection: replicas that have its last write have all its writes.
   const durable = options.replicas
     ? new RedisDatabase(keys, 'migrate', waitingForReplicas(client, options))
     : database
@@ -116,10 +116,10 @@ async function load(move: Move, target: Target, onProgress: (progress: Progress)
         records += entries.length
         onProgress({ step: 'moved', records, of })
       })
-      // Its failure is handled below, where it is awaited.
+      // A failure is handled where the promise is awaited, below.
       loading.catch(() => {})
       pieces.push(loading)
-      // The first piece loads the script into Redis: until then, pieces in flight could overtake each other.
+      // The first piece loads the script into Redis. Before that, pieces in flight could overtake each other.
       if (pieces.length === piecesAtOnce || isFirst) await pieces.shift()
       isFirst = false
     }

@@ -22,13 +22,13 @@ import type { ResourceName } from '../redis/latest.ts'
 
 const mostAtOnce = 1_000
 
-/** The embedded store of a migration. No other process holds it, and nothing in it changes. */
+/** The embedded store of a migration. No other process has it open, and nothing in it changes. */
 export class Source {
   readonly database: Database
   readonly counters: Counters
-  /** By resource number. */
+  /** Names of the resources by resource number. */
   readonly resources: ReadonlyMap<number, ResourceName>
-  /** Digest that changes if a server runs on the store, since a server changes the documents. */
+  /** A digest that changes when a server runs on the store, since every server changes documents. */
   readonly fingerprint: string
 
   private constructor(
@@ -43,7 +43,7 @@ export class Source {
     this.fingerprint = fingerprint
   }
 
-  /** @throws Error for the operator: there is no store, another process holds it, it cannot be read */
+  /** @throws Error for the operator: there is no store, another process has it open, or it cannot be read */
   static async open(location: string): Promise<Source> {
     try {
       await access(join(location, 'CURRENT'))
@@ -67,7 +67,7 @@ export class Source {
     }
   }
 
-  /** The entries of a range other than records, some at a time. @param after key of the last entry to skip */
+  /** The entries of a range that has no records, some at a time. @param after key of the last entry to skip */
   entries({ gte, lt }: KeyRange, after?: Buffer): AsyncIterable<readonly Entry[]> {
     return scan(this.database, { gte: after ? behind(after) : gte, lt })
   }
@@ -88,13 +88,13 @@ export class Source {
   async countRecords(after?: Buffer): Promise<number> {
     let count = 0
     for await (const entries of this.records(keysOf(prefix.record), after)) {
-      // Records of a removed resource that a crash has left do not count.
+      // Does not count records of a removed resource, which a crash may have left.
       for (const [key] of entries) if (this.resources.has(resourceInRecordKey(key))) count++
     }
     return count
   }
 
-  /** How many records of its resource and datetime precede a record, at most `most`. */
+  /** How many records with the same resource and datetime precede a record, counted up to `most`. */
   async countBefore(key: Buffer, most: number): Promise<number> {
     const first = recordKey(resourceInRecordKey(key), positionInRecordKey(key).datetime, 0, 0)
     let count = 0

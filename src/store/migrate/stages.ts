@@ -27,19 +27,19 @@ export type Command = readonly Argument[]
 export interface Move {
   readonly source: Source
   readonly keys: Keys
-  /** Converts a write number; keeps the order. */
+  /** Converts a write number, without changing the order of write numbers. */
   readonly numberOf: (writeNumber: number) => number
-  /** Converts a document; undefined: it is not moved. */
+  /** Converts a document; returns undefined if the document is not to be moved. */
   readonly documentOf: (name: string, document: Document) => Document | undefined
 }
 
 /** The move of one kind of entry. */
 export interface Stage {
-  /** Keys in the embedded store. */
+  /** Range of the keys in the embedded store. */
   readonly range: KeyRange
-  /** Default: reads the entries of the range. */
+  /** Reads the entries from the embedded store. Default: `Source.entries`. */
   readonly read?: (source: Source, after?: Buffer) => AsyncIterable<readonly Entry[]>
-  /** The commands that put the entries into Redis. @param entries of the range, in order */
+  /** The commands that put the entries into Redis. @param entries consecutive entries of the range */
   readonly commands: (entries: readonly Entry[], move: Move) => Command[] | Promise<Command[]>
 }
 
@@ -62,13 +62,13 @@ const records: Stage = {
       ofResources.set(resource, { members, crowd })
       const payload = encodePayload(decodeRecord('', datetime, bytes))
       members.push(datetime, encodeMember(numberOf(position.writeNumber), position.place, payload))
-      // From the 257th record of a datetime on, records are in the crowd, too.
+      // From the 257th record of a datetime on, records are also in the crowd (`Keys`).
       if (before >= comparedOneByOne) crowd.push(datetime, duplicateEntry(datetime, payload))
       before++
     }
     return [...ofResources].flatMap(([resource, { members, crowd }]): Command[] => {
       const name = source.resources.get(resource)
-      // Records of a removed resource that a crash has left.
+      // These are records of a removed resource, which a crash has left.
       if (!name) return []
       const { thingId, key } = name
       return [
@@ -82,7 +82,7 @@ const records: Stage = {
   },
 }
 
-/** The embedded store does not know which write put a state. The newest write number serves, since no snapshot is older. */
+/** The embedded store does not know which write put a state. The newest write number will do, since no snapshot is older. */
 const states: Stage = {
   range: keysOf(prefix.state),
   commands: (entries, { source, keys, numberOf }) =>
@@ -147,7 +147,7 @@ const documents: Stage = {
     }),
 }
 
-/** In the order of the move. */
+/** All stages, in the order in which they run. */
 export const stages: readonly Stage[] = [records, states, emptied, writeIds, refused, log, documents]
 
 function duplicateEntry(datetime: number, payload: Buffer): Buffer {

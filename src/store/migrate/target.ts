@@ -7,15 +7,15 @@ import type { Command } from './stages.ts'
 const claimScript = new Script('claim')
 const loadScript = new Script('load')
 
-/** Write numbers in Redis go in steps of this (scripts/lib.lua). */
+/** Write numbers in Redis are multiples of this (scripts/lib.lua). */
 const step = 16
 
-/** The store in Redis of a migration, which no server can open until `finish`. */
+/** The store in Redis that a migration fills. No server can open it before `finish`. */
 export class Target {
   readonly #database: RedisDatabase
   readonly #source: Source
   readonly #offset: number
-  /** Key of the last entry that is moved; undefined: there is none. */
+  /** Key of the last moved entry; undefined if no entry was moved. */
   position: Buffer | undefined
 
   private constructor(database: RedisDatabase, source: Source, offset: number, position: Buffer | undefined) {
@@ -25,7 +25,7 @@ export class Target {
     this.position = position
   }
 
-  /** @returns undefined if all was moved before @throws Error for the operator: another store; ThingwireError store_unavailable */
+  /** @returns undefined if all is moved @throws Error for the operator if it is another store; ThingwireError store_unavailable */
   static async claim(database: RedisDatabase, source: Source): Promise<Target | undefined> {
     const { fingerprint, counters } = source
     const { writeNumber, newestReceipt } = counters
@@ -47,9 +47,9 @@ export class Target {
   readonly numberOf = (writeNumber: number): number => this.#offset + step * writeNumber
 
   /**
-   * Runs commands atomically. The caller need not wait for the call before.
+   * Runs commands atomically. The caller need not wait for the previous call.
    *
-   * @param key of the last entry of these commands
+   * @param key key of the last entry that these commands move
    * @throws ThingwireError store_full, store_unavailable
    */
   async load(key: Buffer, commands: readonly Command[]): Promise<void> {
@@ -58,7 +58,7 @@ export class Target {
     await load(this.#database, before, key, commands)
   }
 
-  /** Opens the store to servers. @param durable the same database, over a connection that waits for replicas */
+  /** Allows servers to open the store. @param durable the same database, over a connection that waits for replicas */
   async finish(durable: RedisDatabase): Promise<void> {
     const { meta } = durable.keys
     await load(durable, this.position, Buffer.alloc(0), [
@@ -67,7 +67,7 @@ export class Target {
     ])
   }
 
-  /** Resolves when an earlier `finish` is durable. @param durable as in `finish` */
+  /** Resolves when the result of an earlier `finish` is durable. @param durable as in `finish` */
   static async confirm(durable: RedisDatabase, { fingerprint }: Source): Promise<void> {
     // The connection waits for replicas only after a write of its own.
     await durable.call('HSET', durable.keys.meta, 'migrated', fingerprint)

@@ -16,7 +16,7 @@ export function differs(what: string, here: string, there: string): never {
   )
 }
 
-/** Each function compares one kind of entry other than records, and returns how many there are. All throw like `differs`. */
+/** Each function compares one kind of entry (records excluded) and returns how many entries there are. All throw like `differs`. */
 
 export function verifyStates(move: Move, database: RedisDatabase): Promise<number> {
   return countOf(move, prefix.state, async entries => {
@@ -41,7 +41,7 @@ export async function verifyDocuments(move: Move, database: RedisDatabase): Prom
     const names = moved.map(([name]) => name)
     const there = (await database.call('HMGET', database.keys.documents, ...names)) as (Buffer | null)[]
     const different = moved.find(([, json], index) => there[index]?.toString() !== json)
-    // The error leaves out the name, which a client may have chosen.
+    // The error does not contain the name, since a client may have chosen it.
     if (different) differs(`a document`, 'it', 'another or none')
     return moved.length
   })

@@ -24,7 +24,7 @@ export interface Verified {
   readonly commits: number
   readonly writeIds: number
   readonly refusedWrites: number
-  /** SHA-256 over datetime, value and position of every record, resource by resource. */
+  /** SHA-256 over the digests of all resources. Each of these is a SHA-256 over datetime, value and position of its records. */
   readonly digest: string
 }
 
@@ -32,9 +32,9 @@ const pageSize = 1_000
 const resourcesAtOnce = 8
 
 /**
- * Reads and compares both stores: for each resource the number of its records, and a SHA-256 over their datetimes,
- * values and positions in order; the resource names of each thing, emptied ones too; each state, document,
- * logged commit, write id and refused write.
+ * Reads and compares both stores: for each resource the number of its records, and a SHA-256 over their datetimes, values and
+ * positions in order; the resource names of each thing, including emptied resources; each state, document, logged commit, write
+ * id and refused write.
  *
  * @param onRecords called with the number of records that were read since the last call
  * @throws Error for the operator that names the difference. ThingwireError store_unavailable

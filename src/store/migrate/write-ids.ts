@@ -5,9 +5,9 @@ import { rememberedFor } from '../resend.ts'
 import type { Source } from './source.ts'
 
 /**
- * Converts write ids, except those that are already too old to be remembered.
+ * Converts write ids, except ids that are already too old to be remembered.
  *
- * @param entries of the order of write ids
+ * @param entries entries under `prefix.writeIdOrder`
  * @returns `text` is the value in Redis: `<ordinal>:<receipt time>:<answer>`
  */
 export async function movedWriteIds({ database, counters }: Source, entries: readonly Entry[]) {
@@ -16,7 +16,7 @@ export async function movedWriteIds({ database, counters }: Source, entries: rea
   const oldest = counters.newestReceipt - rememberedFor
   return entries.flatMap(([name, digest], index) => {
     const known = found[index] && (JSON.parse(found[index].toString()) as KnownWrite)
-    // The id may have been used again since, under a newer ordinal.
+    // The id may since have been used again, with a newer ordinal.
     if (known?.ordinal !== ordinalInKey(name) || known.receivedAt < oldest) return []
     const { ordinal, receivedAt, answer } = known
     const text = `${ordinal}:${receivedAt}:${JSON.stringify(answer)}`

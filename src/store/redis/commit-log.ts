@@ -10,12 +10,12 @@ const readPiece = new Script('read-log')
 const trimPiece = new Script('trim-log')
 const askBounds = new Script('log-bounds')
 
-/** Bounds of one reply, during which Redis serves nothing else. */
+/** Limits of one reply, since Redis serves no other client meanwhile. */
 const mostEntries = 250
 const mostBytes = 256 * 1024
 const trimmedAtOnce = 1_000
 
-/** Implements `RecordStore.readLog`. A page ends with the commit with which it reaches `maximumPageText`. @throws ThingwireError store_unavailable */
+/** Implements `RecordStore.readLog`: stops on reaching `maximumPageText`. @throws ThingwireError store_unavailable */
 export async function readLog(database: RedisDatabase, query: LogQuery): Promise<Commit[]> {
   const commits: Commit[] = []
   let bytes = 0
@@ -32,8 +32,8 @@ export async function readLog(database: RedisDatabase, query: LogQuery): Promise
 }
 
 /**
- * Removes these commits from the log, except those that another node may still have to read after it was cut off from
- * Redis, for up to 10 minutes or 100,000 entries.
+ * Removes these commits from the log, except commits that a node may still have to read after it was cut off from Redis. These
+ * are kept for up to 10 minutes or 100,000 entries.
  *
  * @throws LockLost
  * @throws ThingwireError store_unavailable
@@ -50,7 +50,7 @@ export async function trimLog(
   }
 }
 
-/** The arguments by which a script checks the lock that a call names. */
+/** The arguments with which a script checks the lock that a call names. */
 export function fenceOf(lock: Lock | undefined): readonly [name: string, owner: string] {
   return [lock?.name ?? '', lock?.owner ?? '']
 }
@@ -75,7 +75,7 @@ async function* entriesOf(database: RedisDatabase, query: LogQuery): AsyncGenera
     const [entries, next] = reply as unknown as readonly [readonly LogEntry[], Buffer]
     yield* entries
     from = next.toString('latin1')
-    // Larger from piece to piece, since many entries may be skipped.
+    // Each piece is larger than the previous one, since many entries may be skipped.
     atOnce *= 2
   }
 }

@@ -12,7 +12,7 @@ import type { LogEntry, ShortEntries } from './log/log-entry.ts'
 import { encodePayload, encodePlace, encodeState } from './record-member.ts'
 import { type Argument, type Reply, Script } from './script.ts'
 
-/** An append in the queue, a put of documents alone, or a change of a lock. */
+/** An item in the queue: an append, a put of documents without an append, or a change of a lock. */
 export interface RedisPendingCommit {
   readonly change: PendingChange | LockChange
   readonly ticket: Waiting
@@ -30,7 +30,7 @@ export type LockChange =
   | { readonly kind: 'release'; readonly lock: Lock }
 
 export interface Committed extends Receipt {
-  /** Owner of the taken lock before; undefined: the lock was free. */
+  /** Previous owner of a lock that was taken; undefined if the lock was free. */
   readonly before?: string | undefined
 }
 
@@ -42,14 +42,14 @@ const tooManyResources = -1
 const isHeldElsewhere = -2
 
 /**
- * Commits groups of one node, one after another, in a round trip each: the reply also brings the log entries that the follower
- * has to deliver up to there. A group is valid until the first of its tickets expires; if it was not committed by then, the
- * items that have not expired are tried again.
+ * Commits groups of one node, one after another, each in one round trip: the reply also has the log entries that the follower
+ * must deliver up to and including the group. A group is valid until the first of its tickets expires. If it was not committed by
+ * then, the items that have not expired are tried again.
  */
 export class RedisCommitter {
   readonly #writes: NumberedWrites
   readonly #follower: Pick<Follower, 'newestRead' | 'take'>
-  /** Time of the monotonic clock from which this node may commit again. */
+  /** Time of the monotonic clock (`performance.now()`) from which this node may commit again. */
   #turnAt = 0
 
   constructor(writes: NumberedWrites, follower: Pick<Follower, 'newestRead' | 'take'>) {
@@ -59,7 +59,7 @@ export class RedisCommitter {
 
   /**
    * @returns a result for each item, or an error if its ticket has expired, it makes too many resources, or its lock is lost
-   * @throws ThingwireError store_full: nothing was kept; store_unavailable; store_timeout: the group was kept or never will be
+   * @throws ThingwireError store_full: nothing is kept; store_timeout: the group was kept or never will be; or store_unavailable
    */
   async commit(pending: readonly RedisPendingCommit[]): Promise<(Committed | Error)[]> {
     const results = new Map<RedisPendingCommit, Committed | Error>()
@@ -74,17 +74,17 @@ export class RedisCommitter {
   }
 
   /**
-   * Nodes take turns: if others have committed since its last group, a node rests for the time that its group took. Under full
-   * load each node would otherwise make as many groups as a single node does, only smaller ones, which Redis runs one by one.
+   * Nodes take turns: for each other node that has committed since its last group, a node waits as long as its group took, 5 ms at
+   * most in total. Otherwise each node under full load would send as many groups as a single node does, but smaller ones.
    *
-   * @returns a promise of this node's turn; undefined: now
+   * @returns a promise that resolves when it is this node's turn; undefined if it is its turn now
    */
   turn(): Promise<void> | undefined {
     const left = this.#turnAt - performance.now()
     return left > 0 ? delay(left) : undefined
   }
 
-  /** @returns undefined if the group was not committed and can be tried again */
+  /** @returns the results of the group; undefined if it was not committed and can be tried again */
   async #tryGroup(group: readonly RedisPendingCommit[]): Promise<readonly Reply[] | undefined> {
     const resends = [rememberedIds, rememberedFor, comparedOneByOne]
     const args = [this.#follower.newestRead, ...resends, group.length, ...group.flatMap(argumentsOf)]
@@ -102,7 +102,7 @@ export class RedisCommitter {
   }
 }
 
-/** Separates the items that are late, or behind a late item of the same lock owner. */
+/** Separates the items that have expired or follow an expired item of the same lock owner. */
 function waitedFor(pending: readonly RedisPendingCommit[]) {
   const now = performance.now()
   const group: RedisPendingCommit[] = []
@@ -139,7 +139,7 @@ function outcomeIn(
   return { writeNumber, answer }
 }
 
-/** The arguments that `commit.lua` describes. */
+/** The arguments of an item, as described in `commit.lua`. */
 function argumentsOf({ change }: RedisPendingCommit): Argument[] {
   if (!('kind' in change)) return argumentsOfChange(change)
   const { kind, lock } = change

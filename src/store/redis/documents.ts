@@ -6,7 +6,7 @@ import type { NumberedWrites } from './connection/numbered-writes.ts'
 import { pairsIn, Script } from './script.ts'
 
 export interface DocumentCommits {
-  /** Puts in the next group of commits. */
+  /** Puts the documents in the next group of commits. */
   put(documents: DocumentTexts, ticket: CommitTicket<unknown>, lock: Lock | undefined): undefined
   /** Runs a task while this node writes nothing else. */
   alone<T>(task: () => Promise<T>): Promise<T>
@@ -14,10 +14,10 @@ export interface DocumentCommits {
 
 const listDocuments = new Script('list-documents')
 const putDocuments = new Script('put-documents')
-/** Most milliseconds of a put of `transact`. */
+/** Maximum milliseconds of a put by `transact`. */
 const longestPut = 5_000
 
-/** The documents in Redis. `transact` puts only if the documents that it has read are unchanged; otherwise it begins again. */
+/** The documents in Redis. `transact` puts only if the documents that it has read are unchanged; otherwise it starts over. */
 export function createDocuments(
   database: RedisDatabase,
   writes: NumberedWrites,
@@ -52,7 +52,7 @@ export function createDocuments(
 
     transact: (names, change) =>
       commits.alone(async () => {
-        // A round fails only because another node has changed these documents, so some node always succeeds.
+        // A round fails only if another node has changed these documents, so some node always succeeds.
         for (;;) {
           const texts = await read(names)
           const { put, result } = change(texts.map(documentOf))
@@ -69,10 +69,10 @@ export function createDocuments(
   }
 }
 
-/** The range of ZRANGEBYLEX for the names that start with `prefix` and come after `after`. */
+/** The range of ZRANGEBYLEX for the names that start with `prefix` and sort after `after` (exclusive). */
 function rangeOf(prefix: string, after: string | undefined): [from: string, to: Buffer] {
   const isInside = after !== undefined && Buffer.compare(Buffer.from(after), Buffer.from(prefix)) >= 0
-  // No UTF-8 text has this byte.
+  // UTF-8 never contains the byte 0xff.
   const to = Buffer.concat([Buffer.from(`(${prefix}`), Buffer.of(0xff)])
   return [isInside ? `(${after}` : `[${prefix}`, to]
 }

@@ -1,8 +1,8 @@
 /**
- * Names of the keys of a store. Redis Cluster hashes the part in braces, so all keys are in one hash slot, where a script
+ * Names of the keys of a store. Redis Cluster hashes only the part in braces. So all keys are in one hash slot, and a script
  * can change them atomically. Scripts build the names in the same way; docs/reference/storage.md lists them.
  *
- * A thing id has no colon, and stands before parts that may have one.
+ * A thing id has no colon. In a key name, it precedes any part that may contain a colon.
  */
 export type Keys = ReturnType<typeof redisKeys>
 
@@ -11,55 +11,55 @@ export function redisKeys(prefix: string) {
   return {
     /** Prefix of every name. */
     base,
-    /** HASH `format`, `partitions`; or `migration` while `thingwire migrate` has not finished (scripts/claim.lua). */
+    /** HASH with `format` and `partitions`; with `migration` until `thingwire migrate` has finished (scripts/claim.lua). */
     meta: `${base}meta`,
     /**
-     * HASH `number`: newest write number; `receipt`: newest receipt time; `trimmed`: newest write number that
-     * was ever trimmed from the log; `logged`: number of entries ever appended, large ones counted several times; `terms`:
-     * number of terms of leaders. While the clock is far behind, `behind-since` and `behind-seen`: times of its first and last
-     * check. Once it was believed, `stepped-from` and `stepped-to`: the newest receipt time before, and the time of the
-     * clock. All times in milliseconds.
+     * HASH with `number`: newest write number; `receipt`: newest receipt time; `trimmed`: highest write number ever trimmed from
+     * the log; `logged`: number of entries ever appended to it, with large entries counted several times; `terms`: number of
+     * leaders' terms so far. While the clock is far behind: `behind-since` and `behind-seen`, the times of its first and last
+     * check. After a clock far behind was believed: `stepped-from`, the newest receipt time before that, and `stepped-to`, the
+     * time of the clock. All times are in milliseconds.
      */
     head: `${base}head`,
-    /** STREAM of commits and other notices between nodes, `<write number>-0` (log-entry.ts). */
+    /** STREAM of commits and other notices between nodes, with the ids `<write number>-0` (log-entry.ts). */
     log: `${base}log`,
-    /** LIST: newest write number at every 1,000th entry of the log, newest first, 100 of them. */
+    /** LIST of the write numbers of every 1,000th entry of the log: the newest 100, newest first. */
     logMarks: `${base}log-marks`,
-    /** Channel of messages between nodes that are not kept. */
+    /** Channel of the messages between nodes. Redis does not store them. */
     messages: `${base}messages`,
-    /** LIST: write numbers of the entries of the log that are for followers alone, oldest first. */
+    /** LIST of the write numbers of log entries that are only for followers, oldest first. */
     logPassing: `${base}log-passing`,
-    /** ZSET of nodes, score: time from which a node counts as dead unless it sends a heartbeat, milliseconds by Redis' clock. */
+    /** ZSET of nodes. Score: the time at which a node counts as dead unless it sends a heartbeat, milliseconds by Redis' clock. */
     nodes: `${base}nodes`,
-    /** HASH name of a lock → its owner (core/locks.ts); of the task that a node leads, `<node>:<term>`. */
+    /** HASH name of a lock → its owner (core/locks.ts). The owner of a task is `<node>:<term>` of its leader. */
     locks: `${base}h`,
-    /** HASH task → end of its leader's term unless it is renewed, milliseconds by Redis' clock. */
+    /** HASH task → time at which its leader's term ends unless renewed, milliseconds by Redis' clock. */
     leadEnds: `${base}lead-ends`,
-    /** ZSET, by name: ids of the things that have any content. */
+    /** ZSET ordered by name: ids of the things that have any content. */
     things: `${base}a`,
     /** HASH document name → JSON. */
     documents: `${base}o`,
-    /** ZSET, by name: the names of all documents. */
+    /** ZSET ordered by name: the names of all documents. */
     documentNames: `${base}n`,
-    /** ZSET, by name: keys of the thing that hold records. */
+    /** ZSET ordered by name: keys under which the thing has records. */
     resources: (thingId: string) => `${base}k:${thingId}`,
-    /** SET: keys of the thing whose records were all removed. */
+    /** SET of the keys under which all records of the thing were removed. */
     emptied: (thingId: string) => `${base}x:${thingId}`,
-    /** ZSET, by name: ids of the things that have the ordinary resource, or a state of the magic one. */
+    /** ZSET ordered by name: ids of the things that have this resource, or, for a magic resource, a state of it. */
     thingsWith: (key: string) => `${base}b:${key}`,
-    /** ZSET of one resource: score datetime, member as in record-member.ts. */
+    /** ZSET of one resource. Score: datetime; member: see record-member.ts. */
     records: (thingId: string, key: string) => `${base}r:${thingId}:${key}`,
-    /** ZSET of one resource: score datetime, member 6 bytes of datetime and an identity (record-member.ts). */
+    /** ZSET of one resource. Score: datetime; member: 6 bytes of datetime and an identity (record-member.ts). */
     crowd: (thingId: string, key: string) => `${base}d:${thingId}:${key}`,
-    /** HASH key → state, as in record-member.ts. */
+    /** HASH key → state (record-member.ts). */
     states: (thingId: string) => `${base}s:${thingId}`,
     /** HASH digest of a write id → `<ordinal>:<receipt time>:<answer>`; `#` → newest ordinal. */
     writeIds: (thingId: string) => `${base}i:${thingId}`,
-    /** ZSET: score ordinal, member digest of a write id. */
+    /** ZSET. Score: ordinal; member: digest of a write id. */
     writeIdOrder: (thingId: string) => `${base}j:${thingId}`,
-    /** LIST of JSON, newest first: the last 100 refused writes. */
+    /** LIST of the last 100 refused writes as JSON, newest first. */
     refused: (thingId: string) => `${base}e:${thingId}`,
-    /** STRING that expires: number and reply of a node's newest numbered write. */
+    /** STRING that expires: number and reply of the newest numbered write of a node. */
     group: (node: string) => `${base}g:${node}`,
   }
 }

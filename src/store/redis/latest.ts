@@ -6,17 +6,17 @@ import { Script } from './script.ts'
 
 const latestScript = new Script('latest')
 
-/** Resources are in the order of thing ids, then keys, by bytes as in Redis: both are ASCII. */
+/** Resources are ordered by thing id, then by key. Both are ASCII, so that this is the order by bytes that Redis uses. */
 export interface ResourceName {
   readonly thingId: string
   readonly key: string
 }
 
 /**
- * Reads a piece of the latest records as of a write number, except those that were replaced or removed since.
+ * Reads a piece of the states and latest records as of a write number, except those that were replaced or removed since then.
  *
- * @param after `end` of the piece before
- * @returns also the newest write number at the read, and the last resource of the piece if there are more
+ * @param after `end` of the previous piece; undefined for the first piece
+ * @returns also `newest`, the newest write number at the read, and `end`, the last resource of the piece if more pieces follow
  * @throws ThingwireError store_unavailable
  */
 export async function readLatest(
@@ -49,7 +49,7 @@ export async function readLatest(
   return { newest: newestOfAll, found, end }
 }
 
-/** Whether the query selects the resource, and it is behind `after`, up to `end`. */
+/** Whether the query selects the resource and its name sorts after `after` (exclusive) and no later than `end` (inclusive). */
 export function isBetween(
   name: ResourceName,
   query: LatestQuery,
@@ -70,7 +70,7 @@ function compare(one: ResourceName, other: ResourceName): number {
   return 0
 }
 
-/** The arguments of the script for the selection and its start. */
+/** The arguments of latest.lua for the selected resources, and for the resource after which to begin. */
 function selection({ thingId, key }: LatestQuery, after: ResourceName | undefined): [string, string, string] {
   if (thingId !== undefined && key !== undefined) return ['resource', thingId, key]
   if (key !== undefined) return ['key', after?.thingId ?? '', key]

@@ -4,7 +4,7 @@ import { decodeRecord, encodeRecord, headLength } from '../record-value.ts'
 import { digestOf } from '../resend.ts'
 
 /**
- * The form of a record in Redis, a member of its resource's sorted set, whose score is the datetime:
+ * The form of a record in Redis. It is a member of its resource's sorted set, with the datetime as its score:
  *
  * ```
  * ┌──────────────┬───────┬──────┬──────────┬────────┬──────────────────┐
@@ -13,14 +13,14 @@ import { digestOf } from '../resend.ts'
  * └──────────────┴───────┴──────┴──────────┴────────┴──────────────────┘
  * ```
  *
- * Write number and place are big-endian, so that members of one score are in the order in which records are read. The payload,
- * from the kind on, has the form of record-value.ts plus the digest. A state is write number (7), datetime (6) and payload.
+ * The numbers are lengths in bytes. Write number and place are big-endian, so that members of one score are in record order.
+ * The payload, from the kind on, is as in record-value.ts plus the digest. A state is write number (7), datetime (6) and payload.
  *
- * Two records of one datetime are the same measurement (contract §4, resend (a)) if their payloads have the same identity: the
- * digest if the value is an object or array, whose members may come in another order; otherwise the whole payload.
+ * Two records of one datetime are the same measurement (contract §4, resend (a)) if their payloads have the same identity
+ * (`identityOf`): kind and digest of an object or array, since the order of its members does not matter, else all of the payload.
  */
 
-/** Added to the kind if the value is an object or an array, with its digest in front. */
+/** Added to the kind if the value is an object or an array, which has a digest before it. */
 const structured = 4
 const lengthOfDigest = 8
 
@@ -44,19 +44,19 @@ function decodePayload(key: string, datetime: number, payload: Buffer): StoredRe
   return decodeRecord(key, datetime, payload, headLength(payload) + digest)
 }
 
-/** The same form as in commit.lua. */
+/** Encodes a member in the same form as commit.lua. */
 export function encodeMember(writeNumber: number, place: number, payload: Buffer): Buffer {
   return Buffer.concat([numberBytes(writeNumber), encodePlace(place), payload])
 }
 
-/** Two bytes, big-endian. @param place of a record in its write */
+/** Two bytes, big-endian. @param place place of a record in its write */
 export function encodePlace(place: number): Buffer {
   const bytes = Buffer.allocUnsafe(2)
   bytes.writeUInt16BE(place)
   return bytes
 }
 
-/** The same as `identity` in lib.lua. */
+/** The identity of a payload, computed as by `identity` in lib.lua. */
 export function identityOf(payload: Buffer): Buffer {
   if (isStructured(payload)) {
     const start = headLength(payload)
@@ -70,14 +70,14 @@ export function decodeMember(key: string, datetime: number, member: Buffer): Sto
   return decodePayload(key, datetime, member.subarray(memberHead))
 }
 
-/** Datetime and payload of a state; the script that puts it prepends the write number. */
+/** Datetime and payload of a state. The script that puts the state prepends the write number. */
 export function encodeState(record: StoredRecord): Buffer {
   const datetime = Buffer.allocUnsafe(6)
   datetime.writeUIntBE(record.datetime, 0, 6)
   return Buffer.concat([datetime, encodePayload(record)])
 }
 
-/** The same form as in commit.lua. @param writeNumber of the write that put the state */
+/** Encodes a state in the same form as commit.lua. @param writeNumber number of the write that put the state */
 export function encodeNumberedState(writeNumber: number, record: StoredRecord): Buffer {
   return Buffer.concat([numberBytes(writeNumber), encodeState(record)])
 }
@@ -86,7 +86,7 @@ export function decodeState(key: string, state: Buffer): StoredRecord {
   return decodePayload(key, state.readUIntBE(7, 6), state.subarray(stateHead))
 }
 
-/** Seven bytes, big-endian, of which Node reads at most six at once. */
+/** Reads seven bytes, big-endian, in two steps, since Node.js reads at most six bytes at once. */
 export function writeNumberInState(state: Buffer): number {
   return state.readUIntBE(0, 3) * 2 ** 32 + state.readUInt32BE(3)
 }

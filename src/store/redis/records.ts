@@ -16,7 +16,7 @@ import { newestWriteNumber, remove, removeOld, removeThing } from './removals.ts
 import { readState, resourceNames, thingIds } from './resources.ts'
 import { RedisSnapshot } from './snapshot.ts'
 
-/** Largest group in bytes, as `weigh` counts them: bounds how long Redis serves nothing else. */
+/** Maximum size of a group in bytes, as `weigh` counts them: limits how long Redis serves no other client. */
 const maximumGroupBytes = 128 * 1024
 
 type QueuedCommit = RedisPendingCommit & { readonly ticket: CommitTicket<Committed> }
@@ -53,7 +53,7 @@ export function createRecords(
     snapshot: () =>
       alone(async () => {
         await hearAll()
-        // The snapshot begins where the listeners are, which may be behind newer commits of other nodes.
+        // The snapshot is as of the last delivered commit. Other nodes may already have made newer commits.
         return new RedisSnapshot(database, follower, follower.newestDelivered)
       }),
     catchUp: () =>
@@ -61,28 +61,28 @@ export function createRecords(
         await hearAll()
         return follower.newestDelivered
       }),
-    // Waits for replicas like a write: removed records must not come back with a failover.
+    // Waits for replicas like a write, since removed records must not reappear after a failover.
     remove: async (...range) => {
       const { count, writeNumber } = await remove(durable, alone, ...range)
       await follower.reached(writeNumber ?? 0)
       return count
     },
-    // Need not wait for replicas: records that come back with a failover are removed again.
+    // Need not wait for replicas, since records that reappear after a failover are removed again.
     removeOld: (...piece) => removeOld(database, ...piece),
     removeThing: async thingId => {
-      // Earlier appends are removed, too. Later ones need not wait.
+      // Waits for earlier appends, so that they are removed too. Later appends need not wait.
       await alone(async () => {})
       await removeThing(durable, thingId)
     },
     onCommit: follower.listeners.onCommit,
-    // Nothing to do: the log keeps all commits for a while, since another node may have to read them.
+    // Does nothing, since all commits are logged: another node may have to read them.
     logWhen: () => {},
     readLog: query => readLog(database, query),
     trimLog: (...entries) => trimLog(database, ...entries),
   }
   return { records, commits }
 
-  /** Resolves after the listeners of the commit were called. */
+  /** Resolves after the listeners were called for the commit. */
   async function delivered<Delivered extends Receipt>(receipt: Delivered): Promise<Delivered> {
     await follower.reached(receipt.writeNumber)
     return receipt
@@ -96,7 +96,7 @@ export function createRecords(
 
 const form = /^(\d+):(\d+):(.*)$/s
 
-/** The answer of the thing's write with this id, if it is remembered at `now`. */
+/** The answer of the thing's write with this id, if the id is still remembered at `now` (milliseconds). */
 export async function answerOf(
   database: RedisDatabase,
   thingId: string,

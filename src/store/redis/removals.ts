@@ -10,12 +10,12 @@ const removePieceOfThing = new Script('remove-thing')
 const removePieceOfLog = new Script('remove-log')
 
 /**
- * Removes records of a resource that were stored before the call, a piece at a time, from the oldest on, so that
- * appends go on in between. The newest record is removed with the commit that delivers the new latest record. A crash leaves a
- * removal half done; calling it again finishes it.
+ * Removes records of a resource that were stored before the call, a piece at a time from the oldest on, so that appends
+ * continue in between. The newest record is removed in the same commit that delivers the new latest record. If a crash
+ * interrupts a removal, calling it again finishes it.
  *
  * @param alone implements `GroupCommit.alone`
- * @returns how many records were removed, and the number of that commit, if there is one
+ * @returns how many records were removed, and the write number of the commit, if there was one
  * @throws ThingwireError store_unavailable
  */
 export async function remove(
@@ -75,7 +75,7 @@ async function removePiece(
   return { count, next: next.toString('latin1'), writeNumber }
 }
 
-/** Removes a thing in pieces; can be called again after a crash. @throws ThingwireError store_unavailable */
+/** Removes a thing in pieces. If a crash interrupts this, calling it again finishes it. @throws ThingwireError store_unavailable */
 export async function removeThing(database: RedisDatabase, thingId: string): Promise<void> {
   while ((await database.run(removePieceOfThing, thingId)) === 1) {}
   const to = `${await newestWriteNumber(database)}-0`

@@ -2,7 +2,7 @@ import type { StoredRecord } from '../../core/record/record.ts'
 import type { RedisDatabase } from './connection/database.ts'
 import { decodeState } from './record-member.ts'
 
-/** Ids of the things that have any content, sorted: at most `limit` after `after`. @throws ThingwireError store_unavailable */
+/** Sorted ids of the things that have any content: at most `limit` ids after `after`. @throws ThingwireError store_unavailable */
 export async function thingIds(
   database: RedisDatabase,
   { after, limit }: { after?: string; limit: number },
@@ -13,14 +13,14 @@ export async function thingIds(
   return (found as readonly Buffer[]).map(String)
 }
 
-/** Keys of the thing that hold records now, sorted by their bytes. @throws ThingwireError store_unavailable */
+/** The keys under which the thing has records now, sorted by their bytes. @throws ThingwireError store_unavailable */
 export async function resourceNames(database: RedisDatabase, thingId: string): Promise<string[]> {
-  // All names at once, so that no part of a write is seen.
+  // Reads all names in one command, so that the answer never shows part of a write.
   const names = (await database.call('ZRANGE', database.keys.resources(thingId), 0, -1)) as readonly Buffer[]
   return names.map(String)
 }
 
-/** State of a magic resource; undefined if it has none. @throws ThingwireError store_unavailable */
+/** The state of a magic resource; undefined if there is none. @throws ThingwireError store_unavailable */
 export async function readState(
   database: RedisDatabase,
   thingId: string,

@@ -7,14 +7,14 @@ export type Argument = string | Buffer | number
 
 /** Runs commands, as a `Client` does. */
 export interface Caller {
-  /** @returns the reply, its bulk strings as bytes */
+  /** @returns the reply, with bulk strings as bytes */
   callBuffer(command: string, ...args: readonly Argument[]): Promise<unknown>
 }
 
 /** The reply of a script: integers, bulk strings as bytes, null, and lists of these. */
 export type Reply = number | Buffer | null | readonly Reply[]
 
-/** Decodes a reply of names and values in turn. */
+/** Decodes a reply in which names and values alternate. */
 export function pairsIn(reply: Reply): [name: string, value: Buffer][] {
   const list = reply as readonly Buffer[]
   return Array.from({ length: list.length / 2 }, (_, at) => [
@@ -24,28 +24,28 @@ export function pairsIn(reply: Reply): [name: string, value: Buffer][] {
 }
 
 /**
- * A Lua script in `scripts/`, where the head of each file describes arguments and result. A script is
- * atomic: no other command runs meanwhile, and all its changes are in one entry of the append-only file. The `#!lua` of its
- * first line makes Redis refuse the whole script when memory is full; otherwise it would fail in the middle.
+ * A Lua script in `scripts/`. The head of each file describes arguments and result. A script is atomic: no other command runs
+ * meanwhile, and all its changes are in one entry of the append-only file. Because of `#!lua` in its first line, Redis refuses the
+ * whole script when memory is full; otherwise the script would fail in the middle.
  */
 export class Script {
   readonly #text: string
   readonly #sha: string
 
-  /** @param name of the file, without `.lua` @param libraries further files, which come after lib.lua */
+  /** @param name name of the file, without `.lua` @param libraries names of further files to insert after lib.lua */
   constructor(name: string, ...libraries: readonly string[]) {
     const used = ['lib', ...libraries].map(readScript).join('\n')
-    // After the first line, which has the flags for Redis.
+    // Inserted after the first line, since that line has the flags for Redis.
     this.#text = readScript(name).replace('\n', () => `\n${used}\n`)
     this.#sha = hash('sha1', this.#text)
   }
 
-  /** @param head key that decides which node of a cluster runs it @throws ReplyError of Redis, or Error of the connection */
+  /** @param head key that decides which cluster node runs the script @throws ReplyError of Redis, or Error of the connection */
   async run(client: Caller, head: string, args: readonly Argument[]): Promise<Reply> {
     try {
       return (await client.callBuffer('EVALSHA', this.#sha, 1, head, ...args)) as Reply
     } catch (error) {
-      // This server has never run the script, or was restarted.
+      // Redis does not have the script: this server has never run it, or was restarted.
       if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
       return (await client.callBuffer('EVAL', this.#text, 1, head, ...args)) as Reply
     }

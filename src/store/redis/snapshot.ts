@@ -9,9 +9,9 @@ import { decodeState } from './record-member.ts'
 type Undoing = Pick<Follower, 'reached' | 'remember' | 'undoSince'>
 
 /**
- * The latest records after a commit, read while writes go on. Redis has no snapshots, but records are never overwritten:
- * the newest record of that time is found by its write number. States and records that were replaced or removed since come
- * from the log. A snapshot lacks what `removeThing` has removed, and a record that was removed after a newer one was added.
+ * The states and latest records as of a commit, read while writes continue. Redis has no snapshots, but records are never
+ * overwritten: the newest record as of the commit is found by its write number. States and records that were replaced or removed
+ * since then are taken from the log. A snapshot lacks things removed since, and records removed after a newer one was added.
  */
 export class RedisSnapshot implements Snapshot {
   readonly writeNumber: number
@@ -20,7 +20,7 @@ export class RedisSnapshot implements Snapshot {
   readonly #forget: () => void
   #isClosed = false
 
-  /** @param writeNumber of the newest commit that was delivered */
+  /** @param writeNumber number of the newest delivered commit */
   constructor(database: RedisDatabase, follower: Undoing, writeNumber: number) {
     this.#database = database
     this.#follower = follower
@@ -46,14 +46,14 @@ export class RedisSnapshot implements Snapshot {
       this.#assertOpen()
       const piece = await readLatest(this.#database, this.writeNumber, query, after)
       await this.#follower.reached(piece.newest)
-      // A closed snapshot has no undo memory any more.
+      // If the snapshot was closed meanwhile, its undo memory is gone.
       this.#assertOpen()
       yield joined(piece.found, this.#undone(query, after, piece.end))
       after = piece.end
     } while (after)
   }
 
-  /** The latest records of a piece that were replaced or removed since; those before the first such change of each resource. */
+  /** For each resource of a piece that has changed since: its state or latest record before the first change. */
   #undone(
     query: LatestQuery,
     after: ResourceName | undefined,
@@ -74,7 +74,7 @@ export class RedisSnapshot implements Snapshot {
   }
 }
 
-/** The found records, with undone ones added or in their place. */
+/** The found records; the `undone` records are added, and replace found records of the same resources. */
 function joined(
   found: readonly LatestOfThing[],
   undone: ReadonlyMap<string, LatestOfThing>,
@@ -83,7 +83,7 @@ function joined(
   return [...found.filter(each => !undone.has(nameOf(each))), ...undone.values()]
 }
 
-/** Unique, since thing ids have no colon. */
+/** A unique name, since thing ids have no colon. */
 function nameOf({ thingId, key }: ResourceName): string {
   return `${thingId}:${key}`
 }

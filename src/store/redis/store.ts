@@ -28,17 +28,17 @@ import { newestWriteNumber } from './removals.ts'
 import { type Client, Script } from './script.ts'
 
 export interface RedisStoreOptions extends DurabilityOptions {
-  /** `redis://[[user]:password@]host[:port][/database]`, `rediss://` for TLS; for a cluster one or more nodes, with commas between. */
+  /** `redis://[[user]:password@]host[:port][/database]`, or `rediss://` for TLS. URLs of a cluster are separated by commas. */
   readonly url: string
   /** Prefix of the names of all keys. Default `thingwire`. */
   readonly prefix?: string
-  /** Called with each commit. Default: nobody. */
+  /** Its `committed` is called after each commit. Default: none. */
   readonly observer?: Pick<Observer, 'committed'>
-  /** Called with lines for the operator, such as how durable an ack is; must not throw. Default: nobody. */
+  /** Called with lines for the operator, for example how durable an ack is; must not throw. Default: none. */
   readonly onStatement?: (statement: Statement) => void
 }
 
-/** The store for several nodes, not open yet: Redis 7 or Redis Cluster. @throws TypeError of an option that is missing, wrong or unknown */
+/** The store for several nodes, not yet open: Redis 7 or Redis Cluster. @throws TypeError for a missing, wrong or unknown option */
 export function createRedisStore(options: RedisStoreOptions): StoreDriver {
   assertOptions('createRedisStore', givenRedisStoreRules, options, "{ url: 'redis://127.0.0.1' }")
   const { url, prefix = 'thingwire', onStatement = () => {} } = options
@@ -170,8 +170,8 @@ export function createRefusedWrites(database: RedisDatabase): RefusedWrites {
 }
 
 /**
- * The memory that Redis uses, also for other data. In a cluster, that of the master that uses most, probably the one with the
- * store.
+ * The memory that Redis uses, including memory for data of other programs. In a cluster, the memory of the master that uses
+ * most, since that master probably has the store.
  *
  * @throws ThingwireError store_unavailable
  */
@@ -192,10 +192,10 @@ function sizeOf(bytes: number, maxmemory: number): StoreSize {
 }
 
 /**
- * Reports the loss of a connection to Redis, and the next connection, once each however often the client tries. In a cluster the
- * next connection may be to any server, since another one takes over in a failover.
+ * Reports once that a connection to Redis is lost, and once that Redis is connected again, however often the client tries. In a
+ * cluster, the new connection may be to any server, since another server takes over in a failover.
  *
- * @param client connected
+ * @param client a connected client
  * @returns a function that ends the reports
  */
 function reportOutages(client: Client, say: (statement: Statement) => void): () => void {

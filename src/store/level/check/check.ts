@@ -14,28 +14,28 @@ export type { StoreFault }
 
 /** Content and faults of a store. If it cannot be read to its end, the counts cover the readable part. */
 export interface StoreCheck {
-  /** Things that have resources. */
+  /** Number of things that have resources. */
   readonly things: number
   readonly resources: number
   readonly records: number
   readonly states: number
   readonly documents: number
-  /** Total size of the files. */
+  /** Total size of the files in bytes. */
   readonly bytes: number
   readonly faultCount: number
-  /** The first 1,000. */
+  /** The first 1,000 faults. */
   readonly faults: readonly StoreFault[]
-  /** Names of files that a killed process has left. They are not part of the store, and the next start removes them. */
+  /** Names of files left by a killed process. They are not part of the store, and the next start removes them. */
   readonly remnants: readonly string[]
 }
 
 /**
- * Verifies an embedded store that no process holds: every file against its checksums, every key and value against the format
- * (docs/reference/storage.md), and the relations between entries. Changes nothing. Unreadable content is a fault like others.
+ * Verifies an embedded store that no process has open: every file against its checksums, every key and value against the format
+ * (docs/reference/storage.md), and the relations between entries. Changes nothing. Unreadable content is reported as a fault.
  *
  * @param location directory of the database
- * @param onProgress called with the bytes of the files, or the number of entries, that were checked so far
- * @throws Error with one line for the operator: there is no store, another process holds it, another format
+ * @param onProgress called with the number of bytes of files, or of entries, checked so far
+ * @throws Error with one line for the operator: there is no store, another process has it open, or it has another format
  */
 export async function checkLevelStore(
   location: string,
@@ -56,7 +56,7 @@ export async function checkLevelStore(
   }
 }
 
-/** With `errorIfExists`, LevelDB takes the lock and then fails without touching the database. */
+/** Throws if a process has the store open, or none exists. `errorIfExists` makes LevelDB take its lock and then change nothing. */
 async function assertFree(location: string): Promise<void> {
   const hasFiles = await stat(join(location, 'CURRENT')).then(
     () => true,
@@ -96,7 +96,7 @@ async function checkEntries(location: string, faults: Faults, onProgress: (done:
 }
 
 async function assertFormat(level: ClassicLevel<Buffer, Buffer>): Promise<void> {
-  // A missing format is a fault like others.
+  // A missing format is reported as a fault, not thrown.
   const problem = (await level.get(formatKey)) && (await formatProblem(level))
   if (problem !== undefined) throw new Error(`cannot check the store: ${problem}`)
 }
@@ -107,7 +107,7 @@ function textOf(error: unknown, location: string): string {
   return text.replaceAll(`${location}/`, '')
 }
 
-/** The files of LevelDB: tables (`.ldb`, earlier `.sst`), logs of writes, lists of tables, and the name of the current list. */
+/** The files of LevelDB: tables (`.ldb`, formerly `.sst`), logs of writes, lists of tables, and the name of the current list. */
 const kinds = [
   { form: /^\d+\.(ldb|sst)$/, faultsOf: faultsOfTable, isFinal: true },
   { form: /^\d+\.log$/, faultsOf: faultsOfLog, isFinal: false },
@@ -116,10 +116,10 @@ const kinds = [
 ] as const
 
 /**
- * Verifies the checksums of the files of a database, which classic-level does not when it reads.
+ * Verifies the checksums in the files of a database. (classic-level does not verify them when it reads.)
  *
  * @param names files of the database, without remnants
- * @param onRead called with the bytes that were read so far
+ * @param onRead called with the number of bytes read so far
  */
 async function checkFiles(
   location: string,
@@ -138,7 +138,7 @@ async function checkFiles(
   return faults
 }
 
-/** Makes a second database, since opening one changes it. Its tables, which LevelDB never changes, are hard links. */
+/** Makes a copy to check, since opening a database changes it. Its tables, which LevelDB never changes, are hard links. */
 async function linkFiles(location: string, names: readonly string[], copy: string): Promise<void> {
   await mkdir(copy, { recursive: true })
   for (const name of names) {

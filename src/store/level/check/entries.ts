@@ -31,25 +31,25 @@ import { decodeState } from '../states.ts'
 import type { Faults } from './faults.ts'
 import { faultOfChunk, faultOfLogEntry, faultOfRecord, isObject, parseJson } from './values.ts'
 
-/** A resource that has a `k` key. */
+/** A resource that has a `k` key (`prefix.resource`). */
 interface Found {
   readonly key: Buffer
-  /** Whether it has a `b` key. */
+  /** Whether the resource has a `b` key (`prefix.resourceByKey`). */
   isListed: boolean
-  /** Whether it has records. */
+  /** Whether the resource has records. */
   isWritten: boolean
 }
 
 const digestLength = 16
 
-/** Checks every entry of a database by itself and against related entries. */
+/** Checks every entry of a database on its own and against related entries. */
 export class EntryCheck {
   readonly counts = { things: 0, resources: 0, records: 0, states: 0, documents: 0 }
   readonly #level: Level
   readonly #faults: Faults
   readonly #resources = new Map<number, Found>()
   #head = { writeNumber: 0, nextResource: 0 }
-  /** The name (`NamedRecord`) of the last record that was checked. */
+  /** The name (`NamedRecord`) of the most recently checked record. */
   #lastRecord = keysOf(prefix.record).gte
 
   constructor(level: Level, faults: Faults) {
@@ -78,7 +78,7 @@ export class EntryCheck {
     }
   }
 
-  /** By the first letter of the key; each check returns the fault, if there is one. */
+  /** Checks by the first letter of the key. Each check returns the fault; undefined if there is none. */
   readonly #checks: Readonly<
     Record<string, (key: Buffer, bytes: Buffer) => Promise<string | undefined> | string | undefined>
   > = {
@@ -86,7 +86,7 @@ export class EntryCheck {
       [formatKey, identityKey, headKey, batchKey].some(each => key.equals(each))
         ? undefined
         : 'the key is unknown in a store',
-    // `#readResources` has checked these before all others.
+    // `#readResources` has already checked these keys.
     [prefix.resource]: () => undefined,
     [prefix.emptied]: (key, bytes) => this.#checkEmptied(key, bytes),
     [prefix.resourceByKey]: (key, bytes) => this.#checkByKey(key, bytes),
@@ -182,7 +182,7 @@ export class EntryCheck {
     return fault ?? this.#checkPlaces([key, bytes])
   }
 
-  /** Counts the records of an entry. Each must follow the record before it, and have the number of a write that exists. */
+  /** Counts the records of an entry. Each must sort after the previous record, and have the number of an existing write. */
   #checkPlaces(entry: Entry): string | undefined {
     let isInOrder = true
     let isOfWrites = true
@@ -207,7 +207,7 @@ export class EntryCheck {
     const parts = rollupParts(key)
     if (!parts || parts.day !== dayOf(parts.day)) return 'it is not a valid rollup of a day'
     if (!this.#resources.has(parts.resource)) return 'its resource does not exist'
-    // Damaged records are reported as faults of their own.
+    // If the records are damaged, that is reported as a separate fault.
     const isOfRecords = await rollupOf({ level: this.#level }, parts.resource, parts.day).then(
       rollup => rollup.equals(bytes),
       () => true,
@@ -224,7 +224,7 @@ export class EntryCheck {
       gte: recordKey(resource, datetime, number, 0),
       lt: recordKey(resource, datetime, number + 1, 0),
     }
-    // The records of this write are in the last entry before the end of the range, which may begin before the range.
+    // The last entry before the end of the range has the records of this write, even if the entry begins before the range.
     const before = { gte: recordKey(resource, 0, 0, 0), lt: range.lt }
     const entry = await lastEntry({ level: this.#level }, before)
     const isDamaged = entry && isChunk(entry[1]) && faultOfChunk(entry) !== undefined
@@ -260,7 +260,7 @@ export class EntryCheck {
 }
 
 function areNames(thingId: string, key: string): boolean {
-  // Early versions accepted the keys `.` and `..`.
+  // `.` and `..` are allowed because early versions accepted them as keys.
   return /^[!-~]+$/.test(thingId) && (isOrdinaryKey(key) || /^(?:\.{1,2}|\$[!-~]+)$/.test(key))
 }
 

@@ -2,15 +2,15 @@ import { hash } from 'node:crypto'
 import { nameInDocumentKey, prefix } from '../keys.ts'
 
 export interface StoreFault {
-  /** A file, or a key as in docs/reference/storage.md with unprintable bytes as `\xhh`; of a document only the kind and a digest. */
+  /** A file, or a key (docs/reference/storage.md) with unprintable bytes as `\xhh`; for a document, only its kind and a digest. */
   readonly where: string
   readonly fault: string
 }
 
-/** Most faults that are reported. */
+/** Maximum number of faults that are reported. */
 const most = 1_000
 
-/** Counts all faults and keeps the first of them. */
+/** Counts all faults and keeps the first 1,000. */
 export class Faults {
   readonly found: StoreFault[] = []
   count = 0
@@ -25,7 +25,7 @@ export class Faults {
   }
 }
 
-/** A printable key. The name of a document is left out, since it may hold a secret (an unused activation code). */
+/** A printable form of a key. The name of a document is left out, since it may be a secret (an unused activation code). */
 function shownKey(key: Buffer): string {
   if (key.toString('latin1', 0, 1) === prefix.document) {
     const name = nameInDocumentKey(key)

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** The polynomial of CRC-32C (Castagnoli), its bits reversed. */
+/** The polynomial of CRC-32C (Castagnoli), with its bits reversed. */
 const polynomial = 0x82f63b78
 const maskDelta = 0xa282ead8
 
@@ -28,7 +28,7 @@ class ByteCursor {
     this.at = at
   }
 
-  /** Reads a varint (LEB128). @throws RangeError */
+  /** Reads a varint (LEB128). @throws RangeError if it is cut off or too large */
   varint(): number {
     let value = 0
     for (let factor = 1; factor < 2 ** 49; factor *= 128) {
@@ -51,12 +51,12 @@ class ByteCursor {
 /** https://github.com/google/leveldb/blob/main/doc/log_format.md */
 const blockLength = 32_768
 const headerLength = 7
-/** Kinds of a piece: a whole record, or its first or last piece (3: one between). */
+/** Kinds of pieces: a whole record, or the first or the last piece of a record (3: a piece in between). */
 const [whole, first, last] = [1, 2, 4]
 
 type Piece = { readonly kind: number; readonly bytes: Buffer } | { readonly damagedAt: number }
 
-/** The faults of a log. A log may end within a record, which was not acknowledged when its process was killed. */
+/** The faults of a log. A log may end within a record if the process was killed before it acknowledged the record. */
 export function faultsOfLog(bytes: Buffer): string[] {
   const faults: string[] = []
   for (const piece of piecesOf(bytes)) {
@@ -69,7 +69,7 @@ export function faultsOfLog(bytes: Buffer): string[] {
   return faults
 }
 
-/** The whole records of a log. @throws RangeError if one is damaged */
+/** The complete records of a log. @throws RangeError if a record is damaged */
 function recordsOfLog(bytes: Buffer): Buffer[] {
   const records: Buffer[] = []
   let pieces: Buffer[] = []
@@ -111,7 +111,7 @@ function* piecesOf(bytes: Buffer): Generator<Piece> {
 /** https://github.com/google/leveldb/blob/main/doc/table_format.md */
 const footerLength = 48
 const magic = Buffer.from('57fb808b247547db', 'hex')
-/** The compression and the checksum behind a block. */
+/** Length in bytes of the compression type and the checksum that follow a block. */
 const trailerLength = 5
 const packedWithSnappy = 1
 
@@ -131,7 +131,7 @@ export function faultsOfTable(bytes: Buffer): string[] {
     const [meta, index] = blocks
     const faults = blocks.flatMap(block => faultsOfBlock(bytes, block))
     if (faults.length > 0 || !meta || !index) return faults
-    // Also the blocks of the filter, by which LevelDB finds the blocks of a key: a damaged filter hides entries.
+    // Includes the blocks of the filter, which LevelDB uses to find the blocks of a key: a damaged filter hides entries.
     const listed = [meta, index].flatMap(list => blocksOf(unpack(bytes, list)))
     return listed.flatMap(block => faultsOfBlock(bytes, block))
   } catch (error) {
@@ -152,7 +152,7 @@ function unpack(bytes: Buffer, { offset, length }: Block): Buffer {
   return bytes[offset + length] === packedWithSnappy ? unpackSnappy(content) : content
 }
 
-/** The blocks in an index block. Each entry is a key, without the start that it shares with the key before, and a block. */
+/** The blocks listed in an index block. An entry is a key, without the start it shares with the previous key, and a block. */
 function blocksOf(list: Buffer): Block[] {
   const restarts = list.readUInt32LE(list.length - 4)
   const end = list.length - 4 - 4 * restarts
@@ -174,10 +174,10 @@ function readHandle(cursor: ByteCursor): Block {
 
 /** https://github.com/google/snappy/blob/main/format_description.txt */
 const kind = { literal: 0, nearCopy: 1, copy: 2 } as const
-/** From this value on, the length of a literal follows in one to four bytes. */
+/** For this and larger values, the length of a literal follows in one to four bytes. */
 const longLiteral = 60
 
-/** Unpacks a block in Snappy's format. @throws RangeError if it is damaged */
+/** Unpacks a block in Snappy's format. @throws RangeError if the block is damaged */
 function unpackSnappy(packed: Buffer): Buffer {
   const cursor = new ByteCursor(packed)
   const unpacked = Buffer.alloc(cursor.varint())
@@ -227,9 +227,9 @@ const tag = {
 } as const
 
 /**
- * Splits the names of a database's files into files of the database and remnants, by its list of tables. A table that is not in
+ * Splits the file names in a directory into files of the database and remnants, by the database's list of tables. A table not in
  * the list was being written or removed when its process was killed; its entries are in a log or in other tables. If the list
- * cannot be read, there are no remnants.
+ * cannot be read, all files count as files of the database.
  */
 export async function filesOfStore(
   location: string,
@@ -246,7 +246,7 @@ export async function filesOfStore(
   return { files: files.filter(belongs), remnants: files.filter(name => !belongs(name)) }
 }
 
-/** Files with content. `.dbtmp` becomes `CURRENT`; `LOCK`, `LOG` and `LOG.old` hold none. */
+/** Names of files with content of the database. `.dbtmp` becomes `CURRENT`. `LOCK`, `LOG` and `LOG.old` have no such content. */
 const formOfFile = /^(\d+\.(ldb|sst|log|dbtmp)|MANIFEST-\d+|CURRENT)$/
 
 /** Reads the current MANIFEST. Its `logNumber` is the first log that LevelDB reads when it opens the database. */
@@ -299,7 +299,7 @@ function apply(
         cursor.varint()
         tables.add(cursor.varint())
         cursor.varint()
-        // The first key and the last.
+        // The first and the last key of the file.
         cursor.take(cursor.varint())
         cursor.take(cursor.varint())
         break

@@ -20,7 +20,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The fault of a record. @param decode default: decodes the payload @param payload kind, geo and value */
+/** The fault of a record, if any. @param decode decodes the record; default: from `payload` @param payload kind, geo and value */
 export function faultOfRecord(decode: (() => StoredRecord) | undefined, payload: Buffer): string | undefined {
   if (payload.length < 2 || (payload[0] ?? 0) > highestKind) return 'its value is not a valid record'
   try {
@@ -30,7 +30,7 @@ export function faultOfRecord(decode: (() => StoredRecord) | undefined, payload:
   }
 }
 
-/** The fault of a chunk of several records. */
+/** The fault of a chunk of several records, if any. */
 export function faultOfChunk(entry: Entry): string | undefined {
   try {
     // Throws if a datetime or a place is out of bounds.
@@ -50,7 +50,7 @@ function faultOfContent({ value, geo }: StoredRecord): string | undefined {
   return isOnEarth ? undefined : 'its position is invalid'
 }
 
-/** The fault of an entry of the commit log. */
+/** The fault of an entry of the commit log, if any. */
 export function faultOfLogEntry(decode: () => Commit): string | undefined {
   try {
     const { thingId, receivedAt, broadcast, records, latest } = decode()

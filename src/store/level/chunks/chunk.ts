@@ -3,8 +3,8 @@ import type { StoredRecord } from '../../../core/record/record.ts'
 import { type KeyRange, recordKey } from '../keys.ts'
 
 /**
- * Consecutive records of a resource, which are one entry of the database under the key of the first record. Most chunks have
- * one record. LevelDB's cost is per entry, so one entry for many records is far cheaper than one for each.
+ * Consecutive records of a resource that are stored as one entry, under the key of the first record. Most chunks have one
+ * record. LevelDB's cost is per entry, so one entry for many records is far cheaper than an entry for each record.
  */
 export interface Chunk {
   readonly resource: number
@@ -13,19 +13,19 @@ export interface Chunk {
   readonly places: readonly number[]
 }
 
-/** The keys that the records of a chunk would have as entries of their own, in order. */
+/** The names (`NamedRecord`) of the records of a chunk, in order. */
 export interface Names {
   readonly length: number
   readonly at: (index: number) => Buffer
 }
 
-/** Chooses the records of a chunk from `start` to `end` (exclusive). */
+/** Chooses the records of a chunk by index, from `start` (inclusive) to `end` (exclusive). */
 export type Choose = (names: Names) => { readonly start: number; readonly end: number }
 
 export const all: Choose = ({ length }) => ({ start: 0, end: length })
 export const newest: Choose = ({ length }) => ({ start: length - 1, end: length })
 
-/** A record of a chunk; `name` is the key that it would have as an entry of its own. */
+/** A record of a chunk; `name` is the key that the record would have as an entry of its own. */
 export interface NamedRecord {
   readonly name: Buffer
   readonly record: StoredRecord
@@ -51,7 +51,7 @@ export function named(chunk: Chunk): NamedRecord[] {
   return chunk.records.map((record, index) => ({ name: nameIn(chunk, index), record }))
 }
 
-/** Chooses the records in a range of record keys; there may be none. */
+/** Chooses the records in a range of record keys, possibly none. */
 export function within({ gte, lt }: KeyRange): Choose {
   return names => ({ start: countBefore(names, gte), end: countBefore(names, lt) })
 }
@@ -70,7 +70,7 @@ function countBefore(names: Names, key: Buffer): number {
   return partitionPoint(names, isBefore)
 }
 
-/** Removes records from a chunk. @returns a chunk for each sequence of records that are left */
+/** Removes records from a chunk. @param isLeft whether a record is kept @returns a chunk for each run of kept records */
 export function partsOf(chunk: Chunk, isLeft: (name: Buffer, record: StoredRecord) => boolean): Chunk[] {
   const parts: Chunk[] = []
   let start = 0
@@ -83,7 +83,7 @@ export function partsOf(chunk: Chunk, isLeft: (name: Buffer, record: StoredRecor
   return parts
 }
 
-/** Splits a chunk at late records of these datetimes. */
+/** Splits a chunk so that late records of these datetimes fit between the parts. */
 export function partedAt(chunk: Chunk, datetimes: readonly number[]): Chunk[] {
   const { records } = chunk
   const sorted = [...datetimes].sort((a, b) => a - b)

@@ -1,6 +1,6 @@
-/** Columns, one after another. Natural numbers are varints (LEB128); integers are zigzag-encoded: 0, -1, 1, -2 become 0, 1, 2, 3. */
+/** Columns, one after another. Naturals are varints (LEB128). Integers are zigzag-encoded first: 0, -1, 1, -2 become 0, 1, 2, 3. */
 
-/** Bytes of the largest safe integer. */
+/** Length in bytes of the largest safe integer as a varint. */
 const longestNatural = 8
 const longestDouble = 8
 const firstSize = 4_096
@@ -14,7 +14,7 @@ export class ColumnWriter {
     for (const value of values) this.#bytes[this.#length++] = value
   }
 
-  /** @param value a safe integer from 0 on */
+  /** @param value a safe integer that is not negative */
   natural(value: number): void {
     this.#reserve(longestNatural)
     let left = value
@@ -25,19 +25,19 @@ export class ColumnWriter {
     this.#bytes[this.#length++] = left
   }
 
-  /** @param value up to 2^52 on either side of 0 */
+  /** @param value from -2^52 to 2^52 */
   integer(value: number): void {
     this.natural(value < 0 ? -2 * value - 1 : 2 * value)
   }
 
-  /** The differences of consecutive values, without the first value. */
+  /** Writes the differences of consecutive values, but not the first value. */
   steps(values: ArrayLike<number>): void {
     for (let index = 1; index < values.length; index++) {
       this.integer((values[index] as number) - (values[index - 1] as number))
     }
   }
 
-  /** The first value and the differences of consecutive values. */
+  /** Writes the first value and the differences of consecutive values. */
   integers(values: ArrayLike<number>): void {
     if (values.length > 0) this.integer(values[0] as number)
     this.steps(values)
@@ -48,13 +48,13 @@ export class ColumnWriter {
     for (const value of values) this.#length = this.#bytes.writeDoubleLE(value, this.#length)
   }
 
-  /** The last column, as UTF-8. */
+  /** Writes the last column, as UTF-8. */
   text(text: string): void {
     this.#reserve(Buffer.byteLength(text))
     this.#length += this.#bytes.write(text, this.#length)
   }
 
-  /** @param sumOf computes the checksum, which is appended as 4 bytes @returns all bytes */
+  /** @param sumOf computes the checksum, which is appended as 4 bytes, little-endian @returns all bytes */
   end(sumOf: (bytes: Buffer) => number): Buffer {
     this.#reserve(4)
     const sum = sumOf(this.#bytes.subarray(0, this.#length))
@@ -71,13 +71,13 @@ export class ColumnWriter {
   }
 }
 
-/** Reads the columns of `ColumnWriter`. Every method throws a RangeError if the bytes end too early. */
+/** Reads columns that `ColumnWriter` has written. Every method throws a RangeError if the bytes end too early. */
 export class ColumnReader {
   readonly #bytes: Buffer
   readonly #end: number
   #at: number
 
-  /** @param end offset of the end of the columns, exclusive */
+  /** @param start byte offset of the columns @param end byte offset of their end, exclusive */
   constructor(bytes: Buffer, start: number, end: number) {
     this.#bytes = bytes
     this.#at = start
@@ -106,7 +106,7 @@ export class ColumnReader {
     return value % 2 === 0 ? value / 2 : -(value + 1) / 2
   }
 
-  /** @param first first value, which `ColumnWriter.steps` does not write */
+  /** @param count number of values, including `first` @param first the first value, which `ColumnWriter.steps` does not write */
   steps(count: number, first: number): Float64Array {
     const values = new Float64Array(count)
     values[0] = first
@@ -119,14 +119,14 @@ export class ColumnReader {
     return count === 0 ? new Float64Array() : this.steps(count, this.integer())
   }
 
-  /** Reads integers into `values`, from the index `start` to its end. */
+  /** Reads integers into `values`, from the index `start` to the end of `values`. */
   fill(values: Float64Array, start: number): void {
     const [bytes, end] = [this.#bytes, this.#end]
     let at = this.#at
     for (let index = start; index < values.length; index++) {
       const byte = bytes[at] as number
       if (byte < 0x80 && at < end) {
-        // Most integers take one byte: a call for each would cost more than the rest of the reading.
+        // Most integers take one byte. A call for each of them would take longer than the rest of the loop.
         at++
         values[index] = (byte & 1) === 0 ? byte >> 1 : -((byte + 1) >> 1)
       } else {
@@ -157,7 +157,7 @@ export class ColumnReader {
     return values
   }
 
-  /** The last column. */
+  /** Reads the last column. */
   text(): string {
     const text = this.#bytes.toString('utf8', this.#at, this.#end)
     this.#at = this.#end

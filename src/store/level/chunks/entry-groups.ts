@@ -5,32 +5,32 @@ import { joined } from './chunk.ts'
 import { packedForm, packedValue } from './packed-chunk.ts'
 import { countIn, decodeChunk } from './record-chunk.ts'
 
-/** Rules for joining entries into chunks. All values are numbers of records. */
+/** Rules for joining entries into chunks. All values are record counts. */
 export interface Grouping {
-  /** How many of the newest records of the range are not packed. */
+  /** Number of the newest records of the range that are left unpacked. */
   readonly newest: number
-  /** Most records of a chunk. */
+  /** Maximum number of records in a chunk. */
   readonly records: number
-  /** Fewest records of a chunk at the end of the range, where more records may follow. */
+  /** Minimum number of records in a chunk at the end of the range, since more records may follow there. */
   readonly least: number
 }
 
 /** Consecutive entries that become one chunk. */
 export type EntryGroup = readonly [Entry, ...Entry[]]
 
-/** Most bytes of a chunk: a late record makes the store rewrite the chunk that it splits. */
+/** Maximum size of a chunk in bytes. A limit is needed since a late record makes the store rewrite the chunk that it splits. */
 const mostBytes = 16 * 1024
-/** Read at once, beside the newest records, which are not packed. */
+/** How many records, and bytes, are read for one call, in addition to the newest records, which are left unpacked. */
 const readRecords = 2_048
 const readBytes = 128 * 1024
-/** Bytes after which no more of the newest records are left unpacked. */
+/** Once the records that are left unpacked reach this many bytes, all older records are packed. */
 const newestBytes = 64 * 1024
 
 /**
  * Reads entries from the start of a range of record keys and groups those that should become one chunk.
  *
- * @returns `next`: the record key in front of which nothing is left to pack once the groups are put, undefined if there is no
- * entry; `isAtEnd`: whether the range was read to its end
+ * @returns `next`: record key before which nothing is left to pack once the groups are put; undefined if the range has no
+ * entry. `isAtEnd`: whether the range was read to its end
  */
 export async function readGroups(database: Database, range: KeyRange, grouping: Grouping) {
   const { entries, isAtEnd } = await readSome(database, range, grouping.newest)
@@ -64,7 +64,7 @@ export async function readGroups(database: Database, range: KeyRange, grouping: 
   return { groups, next: next?.[0], isAtEnd }
 }
 
-/** Puts each group into the batch as one packed chunk. Yields after each, about a millisecond of work. */
+/** Puts each group into the batch as one packed chunk. Yields after each group, which takes about a millisecond. */
 export function* putGroups(batch: Batch, groups: readonly EntryGroup[]): Generator<void> {
   for (const [first, ...others] of groups) {
     const chunk = joined([decodeChunk('', first), ...others.map(entry => decodeChunk('', entry))])
@@ -90,7 +90,7 @@ async function readSome(database: Database, range: KeyRange, newest: number) {
   return { entries, isAtEnd: true }
 }
 
-/** The index of the first entry that is not packed, since it has one of the `newest` records (fewer if they are long). */
+/** Index of the first entry left unpacked because it has one of the `newest` records (or of fewer, if these are long). */
 function newestFrom(entries: readonly Entry[], newest: number): number {
   let records = 0
   let bytes = 0
@@ -104,7 +104,7 @@ function newestFrom(entries: readonly Entry[], newest: number): number {
   return index
 }
 
-/** Whether joining the entry with others would gain little. */
+/** Whether joining the entry with other entries would save little. */
 function isFull([, value]: Entry, count: number, { records }: Grouping): boolean {
   return value.length >= mostBytes / 2 || (value[0] === packedForm && count >= records / 2)
 }

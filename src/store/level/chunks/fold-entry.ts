@@ -10,9 +10,9 @@ export interface FoldedRange {
 }
 
 /**
- * Adds the records of an entry that are in the range to an answer.
+ * Adds those records of an entry that are in the range to an answer.
  *
- * @param isReversed whether the newest record comes first
+ * @param isReversed whether to add the newest record first
  * @returns whether the answer takes more records
  * @throws Error if the entry is damaged
  */

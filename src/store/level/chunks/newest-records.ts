@@ -5,12 +5,12 @@ import { Cursor } from '../database/scan.ts'
 import { keysOf, lastRecordKey, prefix, resourceInRecordKey } from '../keys.ts'
 import { newestIn } from './record-chunk.ts'
 
-/** One for each thread of the pool in which LevelDB reads: more would only take threads from appends. */
+/** One cursor for each thread of the pool in which LevelDB reads. More would only keep appends waiting for a thread. */
 const cursorCount = 4
 
 /**
- * Reads the newest record of many resources in a snapshot. A few cursors move from one resource to the next: with an
- * iterator for each resource, the garbage collector would pause the process for tens of milliseconds.
+ * Reads the newest record of each of many resources in a snapshot. A few cursors move from resource to resource: with one
+ * iterator per resource, the garbage collector would pause the process for tens of milliseconds.
  */
 export class NewestRecords {
   readonly #database: Database

@@ -8,24 +8,24 @@ import { takeOut } from './remove-records.ts'
 import { duplicateKeyOf } from './resend-check.ts'
 import type { StagedRecordsParts } from './staged-records.ts'
 
-/** Size of a piece: a commit waits for it for a few milliseconds. */
+/** Maximum size of a piece, in entries and bytes: commits wait while it is removed, for a few milliseconds. */
 const readAtOnce = { limit: 250, bytes: 16 * 1024 }
-/** After this many removed records of a resource, the freed space is worth the rewriting of its tables. */
+/** Number of removed records of a resource after which the space that can be freed is worth rewriting its tables. */
 const compactedAtOnce = 100_000
 
 interface OldRecordsParts extends StagedRecordsParts {
-  /** Runs a task while no other removal and no commit runs: they must not remove the newest record, which this one keeps. */
+  /** Runs a task while no commit and no other removal runs: another removal could remove the record that the task keeps. */
   readonly inTurn: <T>(task: () => Promise<T>) => Promise<T>
 }
 
 /**
- * Removes records that are too old. A piece is not synced: a later commit syncs it, and records that a crash brings back are
- * removed again. LevelDB frees the space of removed keys only when it compacts their tables, which takes long where little
- * is written, so after many removals the range is compacted.
+ * Removes records that are too old, in pieces. A piece is not synced: a later commit syncs it, and if a crash undoes it, the
+ * records are removed again. LevelDB frees the space of removed keys only when it compacts their tables, which it seldom does if
+ * little is written. So the range is compacted after many removals.
  */
 export class OldRecords {
   readonly #parts: OldRecordsParts
-  /** How many records of a resource were removed since it was compacted, by its number. */
+  /** How many records of each resource were removed since it was last compacted, by resource number. */
   readonly #uncompacted = new Map<number, number>()
 
   constructor(parts: OldRecordsParts) {
@@ -46,7 +46,7 @@ export class OldRecords {
   async #removePiece(resource: number, before: number, from: string | undefined) {
     const { database, unpacked } = this.#parts
     const { gte, lt } = recordKeys(resource, undefined, before)
-    // `from` is the position of a record that was removed.
+    // `from` is the position of the last record that the previous piece removed.
     const start = (from === undefined ? undefined : keyAtPosition(resource, from)) ?? gte
     if (Buffer.compare(start, lt) >= 0) return undefined
     const entries = await firstEntries(database, { gte: start, lt }, readAtOnce)
@@ -75,7 +75,7 @@ export class OldRecords {
     return { count: old.length, name }
   }
 
-  /** The duplicate keys of these records. An equal record that stays for now may share one: it is too old as well. */
+  /** The duplicate keys of these records. A kept record that equals one of them may lose its key too, but is also too old. */
   async #duplicateKeysOf(resource: number, records: readonly NamedRecord[]): Promise<Buffer[]> {
     const [first, last] = [records[0]?.record.datetime, records.at(-1)?.record.datetime ?? 0]
     const index = duplicateKeys(resource, first, last + 1)
@@ -83,7 +83,7 @@ export class OldRecords {
     return records.map(({ record }) => duplicateKeyOf(resource, record))
   }
 
-  /** Runs beside commits and removals: it may take a second, and changes no content. */
+  /** Runs concurrently with commits and removals, since it may take a second and changes no content. */
   async #compact(resource: number, { count, name }: { count: number; name: Buffer }): Promise<void> {
     const removed = (this.#uncompacted.get(resource) ?? 0) + count
     if (removed < compactedAtOnce) {

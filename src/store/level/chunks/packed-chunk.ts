@@ -8,19 +8,19 @@ import type { Choose, Chunk, Names } from './chunk.ts'
 import { ColumnReader, ColumnWriter } from './columns.ts'
 
 /**
- * A packed chunk: records of any writes, by column, since similar numbers are short next to each other
- * (docs/reference/storage.md draws it). If all values are numbers whose shortest text is the value, they are stored as numbers,
- * otherwise as text.
+ * A packed chunk: records of any number of writes, stored by column, since the differences of similar numbers are short
+ * (see the diagram in docs/reference/storage.md). If every value is a number in its shortest text form (`String`), the values
+ * are stored as numbers, otherwise as text.
  */
 
-/** First byte of a packed chunk; no kind of record and no text chunk has it. */
+/** First byte of a packed chunk. No text chunk and no single record begins with this byte. */
 export const packedForm = 5
 
-/** The columns that an aggregation needs. Reading them creates no object for each record. */
+/** The columns that an aggregation needs. They are read without creating an object for each record. */
 export interface PackedColumns {
   /** Milliseconds. */
   readonly datetimes: Float64Array
-  /** Numbers, whose shortest text is the value, or JSON texts. */
+  /** The values as numbers, if each number converts back to the stored text, otherwise as JSON texts. */
   readonly values: Float64Array | readonly string[]
 }
 
@@ -31,9 +31,9 @@ const headLength = 3
 const sumLength = 4
 const textEnd = '\x01'
 
-/** By number of decimals; with more than 15, a double has no digit left in front of the point. */
+/** Indexed by number of decimals. With more than 15 decimals, a double has no digits left for its integer part. */
 const powersOfTen = Array.from({ length: 16 }, (_, exponent) => Number(`1e${exponent}`))
-/** Largest scaled number: twice the difference of two of them is a safe integer. */
+/** Largest scaled number: for any two scaled numbers, twice their difference is a safe integer. */
 const largestScaled = 2 ** 51 - 1
 
 export function packedValue(chunk: Chunk): Buffer {
@@ -95,7 +95,7 @@ export function packedColumns(entry: Entry): PackedColumns {
   return { datetimes, values: readValues(reader, count, forms.value) }
 }
 
-/** Also reads the columns that give the records their keys. @throws Error if the chunk is damaged */
+/** Opens a chunk and reads the columns from which the keys of the records are made. @throws Error if the chunk is damaged */
 function openNamed(entry: Entry) {
   const opened = open(entry)
   const { reader, count, first } = opened
@@ -119,7 +119,7 @@ function open([name, bytes]: Entry) {
   return { reader, count, first: positionInRecordKey(name), forms: { value: bytes[1], position: bytes[2] } }
 }
 
-/** The record count of a packed chunk, whose checksum is not verified. */
+/** The record count of a packed chunk. Does not verify the checksum. */
 export function countInPacked(bytes: Buffer): number {
   return new ColumnReader(bytes, headLength, bytes.length).natural()
 }
@@ -128,7 +128,7 @@ function damaged(): Error {
   return new Error('a packed chunk of records is damaged')
 }
 
-/** Writes the differences of consecutive steps: most devices measure at equal intervals, which makes these differences small. */
+/** Writes the differences of consecutive time steps, which are small since most devices measure at equal intervals. */
 function writeTimes(writer: ColumnWriter, records: readonly StoredRecord[]): void {
   let before = records[0]?.datetime ?? 0
   let stepBefore = 0
@@ -153,7 +153,7 @@ function readTimes(reader: ColumnReader, count: number, first: number): Float64A
   return datetimes
 }
 
-/** @returns undefined unless the shortest text of every number is the value */
+/** @returns the values as numbers; undefined if a number would not convert back to the same text */
 function numbersOf(records: readonly StoredRecord[]): Float64Array | undefined {
   const numbers = new Float64Array(records.length)
   for (let index = 0; index < records.length; index++) {
@@ -165,7 +165,7 @@ function numbersOf(records: readonly StoredRecord[]): Float64Array | undefined {
   return numbers
 }
 
-/** @returns the decimals by which every number can be scaled to an integer and back without loss; undefined: there are none */
+/** @returns the number of decimals with which all numbers scale to integers and back without loss; undefined if there is none */
 function decimalsOf(records: readonly StoredRecord[], numbers: Float64Array): number | undefined {
   let decimals = 0
   for (const { value } of records) {
@@ -206,7 +206,7 @@ function positionFormOf(records: readonly StoredRecord[]): keyof typeof position
   return positions.every(({ lat, long }) => isExact(lat) && isExact(long)) ? 'integers' : 'doubles'
 }
 
-/** Writes a bitmap of the records that have a position, then the latitudes, then the longitudes. */
+/** Writes a bitmap of which records have a position, then the latitudes, then the longitudes. */
 function writePositions(
   writer: ColumnWriter,
   records: readonly StoredRecord[],
@@ -225,7 +225,7 @@ function writePositions(
   }
 }
 
-/** @returns the position of a record by its index; undefined if no record has one */
+/** @returns a function that gives the position of a record by its index; undefined if no record has a position */
 function readPositions(
   reader: ColumnReader,
   count: number,

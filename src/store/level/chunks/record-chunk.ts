@@ -7,11 +7,11 @@ import { countInPacked, decodePacked, namesInPacked, packedForm, packedValue } f
 import { countInText, decodeText, newestInText, newestNameInText, textForm, textValue } from './text-chunk.ts'
 
 /**
- * The first byte of its value distinguishes the forms of a chunk in the database: a single record (../../record-value.ts),
- * text for several records of one write (text-chunk.ts), and packed for records of many writes (packed-chunk.ts).
+ * A chunk has one of three forms in the database, which the first byte of its value distinguishes: a single record
+ * (../../record-value.ts), text for several records of one write (text-chunk.ts), or packed for any records (packed-chunk.ts).
  */
 
-/** Bounds of a text chunk, all of which is written again when a late record splits it, and read for its last record. */
+/** Limits of a text chunk in records and characters: a late record rewrites all of it, and reading its last record reads it all. */
 const mostRecords = 128
 const mostText = 4_096
 
@@ -29,7 +29,7 @@ export class ChunkDraft implements Chunk {
     this.#writeNumber = writeNumber
   }
 
-  /** Appends a record unless the chunk would become too long. @returns whether it was added */
+  /** Appends a record unless the chunk would become too long. @returns whether the record was added */
   add(record: StoredRecord, place: number): boolean {
     const text = this.#text + record.value.length
     if (this.records.length === mostRecords || (text > mostText && this.records.length > 0)) return false
@@ -41,7 +41,7 @@ export class ChunkDraft implements Chunk {
   }
 }
 
-/** The value of a chunk's entry: text, which is cheapest to make, for records of one write, otherwise packed. */
+/** The value of a chunk's entry. Several records of one write become text, which is cheapest to make; other chunks are packed. */
 export function chunkValue(chunk: Chunk): Buffer | string {
   const { records, writeNumbers } = chunk
   const [first] = records
@@ -51,7 +51,7 @@ export function chunkValue(chunk: Chunk): Buffer | string {
   return isOfOneWrite && records.length <= mostRecords ? textValue(chunk) : packedValue(chunk)
 }
 
-/** @param choose among several records; a single one is in the range that was read @throws Error if a packed chunk is damaged */
+/** @param choose picks records of a chunk of several; a single record is always returned @throws Error if the chunk is damaged */
 export function decodeChunk(key: string, entry: Entry, choose = all): Chunk {
   const [name, bytes] = entry
   if (bytes[0] === textForm) return chosen(decodeText(key, entry), choose)
@@ -72,7 +72,7 @@ export function newestIn(key: string, entry: Entry): StoredRecord {
   return newestOfChunk ?? decodeRecord(key, positionInRecordKey(name).datetime, bytes)
 }
 
-/** The key that the newest record would have as an entry of its own. */
+/** The name (`NamedRecord`) of the newest record in an entry. */
 export function newestName(entry: Entry): Buffer {
   const [name, bytes] = entry
   if (bytes[0] === textForm) return newestNameInText(entry)
@@ -85,13 +85,13 @@ export function namedRecords(key: string, entry: Entry): NamedRecord[] {
   return named(decodeChunk(key, entry))
 }
 
-/** The record count of an entry's value. */
+/** The number of records in the value of an entry. */
 export function countIn(bytes: Buffer): number {
   if (bytes[0] === textForm) return countInText(bytes)
   return bytes[0] === packedForm ? countInPacked(bytes) : 1
 }
 
-/** Whether the value is in a form for several records. */
+/** Whether the value has one of the two forms for several records. */
 export function isChunk(bytes: Buffer): boolean {
   return bytes[0] === textForm || bytes[0] === packedForm
 }

@@ -15,17 +15,17 @@ import { chunkKey, type NamedRecord, partsOf } from './chunk.ts'
 import { chunkValue, decodeChunk, isChunk, newestName } from './record-chunk.ts'
 import { entryStart } from './time-line.ts'
 
-/** Size of a piece: small enough to decode without delaying commits. */
+/** Maximum size of a piece, in entries and bytes: small enough to be decoded without delaying commits. */
 const readAtOnce = { limit: 2_000, bytes: 64 * 1024 }
 
 interface RemovalParts {
   readonly database: Database
-  /** Runs a task while nothing is committed, so that a chunk does not change between its read and its write. */
+  /** Runs a task while nothing is committed: a chunk must not change between its read and its write. */
   readonly alone: <T>(task: () => Promise<T>) => Promise<T>
   readonly unpacked: Unpacked
 }
 
-/** Removes the records of a range up to the write `lastWrite`, in pieces; durable when it resolves. @returns how many */
+/** Durably removes the records of a range up to the write `lastWrite` (inclusive), in pieces. @returns how many records */
 export async function removeRecords(
   parts: RemovalParts,
   { gte, lt }: KeyRange,
@@ -68,7 +68,7 @@ async function removePiece({ database, unpacked }: RemovalParts, range: KeyRange
   return { count, next: behind(newestName(last)) }
 }
 
-/** Removes records from an entry in a batch. @returns how many, and the new keys under which the batch puts the rest */
+/** Removes records from an entry in a batch. @returns how many records, and the new keys under which the batch puts the rest */
 export function takeOut(
   batch: Batch,
   entry: Entry,

@@ -10,17 +10,17 @@ import { type Chunk, firstDatetime, lastDatetime } from './chunk.ts'
 import { decodeChunk, newestIn } from './record-chunk.ts'
 
 /**
- * The resend check (contract §4, resend (a)): is this record stored already?
+ * The resend check (contract §4, resend (a)): whether a record is already stored.
  *
- * A record that is newer than all of its resource is new, without a read. Any other record is compared with the records of its
- * datetime. That would be slow if a resource had very many records of one datetime, such as those of a device that
- * gives a whole day one datetime. So from the 257th on, each record also leaves a digest in an index (a duplicate key),
- * and the check needs one more read, however many records have the datetime.
+ * A record that is newer than all records of its resource cannot be stored yet; this needs no read. Any other record is compared
+ * with the stored records of its datetime. That would be slow for very many records of one datetime, for example from a device
+ * that sends all records of a day with one datetime. So for each record of a datetime from the 257th on, a digest is put into an
+ * index (a duplicate key). The check then needs only one more read, however many records have the datetime.
  */
 
 const pageSize = 64
 
-/** The stored records of one datetime of a resource. */
+/** The stored records of a resource at one datetime. */
 export interface Point {
   count: number
   readonly measurements: Set<string>
@@ -33,15 +33,15 @@ interface StoredChunk {
 
 /** The stored content of a resource around the records of a group. */
 export interface Surroundings {
-  /** By datetime. */
+  /** Points by datetime. */
   readonly points: Map<number, Point>
   /** Chunks that a record may split, in order. */
   readonly chunks: readonly StoredChunk[]
-  /** Of the resource (../compaction/watermark.ts). */
+  /** Watermark of the resource (../compaction/watermark.ts). */
   readonly watermark: Buffer | undefined
 }
 
-/** The surroundings of all records of these writes that may be stored already, by resource number. */
+/** The surroundings of those records of the writes that may already be stored, by resource number. */
 export async function loadSurroundings(
   database: Database,
   resources: Resources,
@@ -66,7 +66,7 @@ export async function loadSurroundings(
   return surroundings
 }
 
-/** Whether only a read can show if the record is stored. */
+/** Whether a read is needed to find out if the record is already stored. */
 export function mayBeStored(record: AcceptedRecord, resource: Resource): boolean {
   if (record.datetime !== resource.newest) return record.datetime < resource.newest
   return record.explicit || resource.atNewest === undefined
@@ -94,7 +94,7 @@ async function loadSurroundingsOf(
   return { points, chunks, watermark }
 }
 
-/** One pass over the time line that skips ahead where the next datetime is far: late records may be dense or sparse. */
+/** Makes one pass over the time line, and skips ahead if the next wanted datetime is far: late records may be dense or sparse. */
 async function compareOneByOne(
   database: Database,
   resource: number,
@@ -121,7 +121,7 @@ async function compareOneByOne(
       }
       const hasIndex = points.get(datetime)?.count === comparedOneByOne
       while (wanted < datetimes.length && (datetimes[wanted] ?? 0) < datetime + (hasIndex ? 1 : 0)) wanted++
-      // The pass skips the rest of an indexed datetime, whose last record may be in a chunk with later records.
+      // The pass skips the rest of an indexed datetime. The last record of that datetime may share a chunk with later records.
       const last = hasIndex ? await line.before(recordKey(resource, datetime + 1, 0, 0)) : undefined
       if (last) parted.look({ entry: last, chunk: decodeChunk('', last) })
       const next = datetimes[wanted]
@@ -142,11 +142,11 @@ class TimeLine {
   /** @param end datetime, exclusive */
   constructor(database: Database, resource: number, end: number) {
     this.#forward = new Cursor(database, recordKeys(resource, 0, end))
-    // Over the whole resource, since a cursor finds nothing when it seeks a key outside its range.
+    // Covers the whole resource, since a cursor finds nothing when it seeks a key outside its range.
     this.#backward = new Cursor(database, recordKeys(resource), { reverse: true })
   }
 
-  /** Moves to the entry that would hold a record with this key. */
+  /** Moves to the first entry that has a record at or after the datetime of this record key. */
   async goTo(key: Buffer): Promise<void> {
     const before = await this.before(key)
     const isInside =
@@ -158,7 +158,7 @@ class TimeLine {
     return this.#forward.nextOf(pageSize)
   }
 
-  /** The last entry with a lower key. */
+  /** The last entry with a key lower than `key`. */
   before(key: Buffer): Promise<Entry | undefined> {
     this.#backward.seek(key)
     return this.#backward.next()
@@ -181,7 +181,7 @@ class PartedChunks {
     this.#datetimes = datetimes
   }
 
-  /** @param stored chunk that is not in front of those of the calls before */
+  /** @param stored chunk that does not sort before the chunks of earlier calls */
   look(stored: StoredChunk): void {
     const [first, last] = [firstDatetime(stored.chunk), lastDatetime(stored.chunk)]
     while ((this.#datetimes[this.#next] ?? first) < first) this.#next++
@@ -190,7 +190,7 @@ class PartedChunks {
   }
 }
 
-/** The duplicate key of a record, whether or not the store has it. */
+/** The duplicate key of a record. The store may or may not have this key. */
 export function duplicateKeyOf(resource: number, record: StoredRecord): Buffer {
   return duplicateKey(resource, record.datetime, digestOf(measurement(record)))
 }

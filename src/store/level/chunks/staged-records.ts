@@ -25,7 +25,7 @@ import { ChunkDraft, chunkValue } from './record-chunk.ts'
 import { duplicateKeyOf, loadSurroundings, type Surroundings } from './resend-check.ts'
 import { StagedResource } from './staged-resource.ts'
 
-/** Reused for the key of each record: the batch copies it. */
+/** Reused for the key of every record, since the batch copies its bytes. */
 const keyBytes = Buffer.allocUnsafe(recordKeyLength)
 
 export interface StagedRecordsParts {
@@ -34,21 +34,21 @@ export interface StagedRecordsParts {
   readonly unpacked: Unpacked
 }
 
-/** Puts the records of a group into its batch, and knows their resources as they will be after the commit. */
+/** Puts the records of a group into its batch, and tracks their resources as they will be after the commit. */
 export class StagedRecords {
   nextResource: number
   readonly #parts: StagedRecordsParts
   readonly #batch: Batch
-  /** Records of the group before this one, while it is being written. */
+  /** Records of the previous group, while that group is being written. */
   #behind: StagedRecords | undefined
-  /** By thing, then by key. */
+  /** Staged resources by thing, then by key. */
   readonly resources = new Map<string, Map<string, StagedResource>>()
   #surroundings: ReadonlyMap<number, Surroundings> = new Map()
-  /** Resources with a draft of the write that is being staged. */
+  /** Resources that have a draft of the write that is being staged. */
   readonly #drafted = new Set<StagedResource>()
-  /** The resource count of each thing to which the group adds resources, if that is counted. */
+  /** The resource count of each thing to which the group adds resources, for things with a known count. */
   #growing = new Map<string, number>()
-  /** Keys that the batch adds, other than those of the writes' records. */
+  /** Keys that the batch adds, except the keys of the records of writes. */
   readonly #added: Buffer[] = []
 
   constructor(parts: StagedRecordsParts, batch: Batch, nextResource: number, behind?: StagedRecords) {
@@ -58,7 +58,7 @@ export class StagedRecords {
     this.#behind = behind
   }
 
-  /** Reads what `stage` needs for these writes. @returns the present entries of the chunks and watermarks that may be replaced */
+  /** Reads the data that `stage` needs for these writes. @returns the stored chunks and watermarks that the group may replace */
   async load(writes: readonly Append[]): Promise<Entry[]> {
     const { database, resources } = this.#parts
     this.#growing = await resources.load(writes)
@@ -69,7 +69,7 @@ export class StagedRecords {
     ])
   }
 
-  /** Whether all records of the write are certainly new; makes no read. */
+  /** Whether it is certain, without a read, that all records of the write are new. */
   areNew({ thingId, records }: Append): boolean {
     return records.every(record => this.#staged(thingId, record.key)?.mayBeStored(record) === false)
   }
@@ -82,7 +82,7 @@ export class StagedRecords {
     return added.size > 0 && count + added.size > maximumResources
   }
 
-  /** @param records all records of the write, or the next of them @returns the new records */
+  /** @param records all records of the write, or the next part of them @returns those that were not stored before */
   stage(write: Append, records: readonly AcceptedRecord[], writeNumber: number): readonly AcceptedRecord[] {
     let repeated: Set<AcceptedRecord> | undefined
     const isOnly = write.records.length === 1
@@ -91,7 +91,7 @@ export class StagedRecords {
       repeated ??= new Set()
       repeated.add(record)
     }
-    // Mostly all are new, and no copy is needed.
+    // Usually all records are new, so that no copy is needed.
     return repeated ? records.filter(record => !repeated.has(record)) : records
   }
 
@@ -102,7 +102,7 @@ export class StagedRecords {
     this.#drafted.clear()
   }
 
-  /** Puts the parts of split chunks that are not put yet, one at a time. Called when all writes are staged. */
+  /** Puts the parts of split chunks that have not been put yet, one per step. Called when all writes are staged. */
   *putParts(): Generator<void> {
     for (const ofThing of this.resources.values()) {
       for (const resource of ofThing.values()) {
@@ -144,7 +144,7 @@ export class StagedRecords {
     resources.evict()
   }
 
-  /** All new keys, for undoing a failed write. The keys of records are made again, which is cheaper than keeping them. */
+  /** All keys that the batch adds, to undo a failed write. Keys of records are recreated, which is cheaper than keeping them. */
   *addedKeys(commits: Iterable<Commit>): Generator<Buffer> {
     yield* this.#added
     for (const { thingId, writeNumber, records, stored } of commits) {
@@ -155,7 +155,7 @@ export class StagedRecords {
     }
   }
 
-  /** @param isOnly whether the write has no other record @returns whether the record is new */
+  /** @param isOnly whether this is the only record of its write @returns whether the record was not stored before */
   #stageRecord(thingId: string, record: AcceptedRecord, writeNumber: number, isOnly: boolean): boolean {
     const resource = this.#resource(thingId, record.key)
     const { count, isStored } = resource.look(record)
@@ -182,7 +182,7 @@ export class StagedRecords {
     resource.draft.add(record, record.place)
   }
 
-  /** A late record may split a chunk. */
+  /** Stages a record that is older than the newest of its resource: it may split a chunk. */
   #stageLate(resource: StagedResource, record: AcceptedRecord, writeNumber: number): void {
     this.#putDraft(resource)
     resource.part(record.datetime)
@@ -204,7 +204,7 @@ export class StagedRecords {
     return this.#staged(thingId, key) ?? this.#add(thingId, key, this.#newResource(thingId, key))
   }
 
-  /** @returns undefined if the resource is not known */
+  /** @returns undefined if the resource is not cached, as for a new resource */
   #staged(thingId: string, key: string): StagedResource | undefined {
     const staged = this.resources.get(thingId)?.get(key)
     if (staged) return staged

@@ -15,21 +15,21 @@ export class StagedResource implements Resource {
   atNewest: number | undefined
   readonly #committed: Resource
   readonly #loaded: ReadonlyMap<number, Point> | undefined
-  /** By datetime; created on demand, since records in time order need no points. */
+  /** Points by datetime; created on demand, since records in time order need none. */
   #points: Map<number, Point> | undefined
   readonly #staged: AcceptedRecord[] = []
 
   added = 0
-  /** Datetimes of the late records among them. */
+  /** Range of the datetimes of the late records that the group adds; undefined if there are none. */
   late: Span | undefined
-  /** Starts of the days whose rollups late records may make stale. */
+  /** Starts of the days for which late records may make a rollup stale. */
   readonly staleDays = new Set<number>()
-  /** The watermark before this group; known if a record may be late. */
+  /** The watermark before this group; undefined if there is none, or if no record of the group can be late. */
   readonly #watermark: Buffer | undefined
 
   /** The newest records of the write that is being staged, while more may follow. */
   draft: ChunkDraft | undefined
-  /** Chunks that a record may split, in order. */
+  /** Chunks that a late record may split, in order. */
   readonly #chunks: Chunk[]
   /** The datetimes at which chunks are split. */
   readonly #cuts = new Map<Chunk, number[]>()
@@ -45,12 +45,12 @@ export class StagedResource implements Resource {
     this.#chunks = surroundings?.chunks.map(({ chunk }) => chunk) ?? []
   }
 
-  /** Whether the record may have been stored before this group, so that its point must be read. */
+  /** Whether the record may have been stored before this group, in which case its point must be read. */
   mayBeStored(record: AcceptedRecord): boolean {
     return mayBeStored(record, this.#committed)
   }
 
-  /** @returns how many records of its datetime precede this one, also in its own write, and whether one equals it (resend (a)) */
+  /** @returns how many records of the same datetime precede the record, and whether it is a resend of one of them (resend (a)) */
   look(record: AcceptedRecord): { count: number; isStored: boolean } {
     if (record.datetime > this.newest) return { count: 0, isStored: false }
     if (!record.explicit && record.datetime === this.newest && this.atNewest !== undefined) {
@@ -71,9 +71,9 @@ export class StagedResource implements Resource {
     else this.#staged.push(record)
   }
 
-  /** Called when the group puts this chunk, behind all others. */
+  /** Called when the group puts this chunk after all other chunks of the resource. */
   hold(chunk: Chunk): void {
-    // No record can come between records of one datetime.
+    // A chunk with only one datetime cannot be split: a late record of that datetime sorts after its records.
     if (firstDatetime(chunk) < lastDatetime(chunk)) this.#chunks.push(chunk)
   }
 
@@ -92,7 +92,7 @@ export class StagedResource implements Resource {
     else this.#cuts.set(chunk, [datetime])
   }
 
-  /** The old and the new watermark, if a late record comes before the old one. */
+  /** The old and the new watermark; undefined unless a late record sorts before the old watermark. */
   get loweredWatermark(): { readonly from: Buffer; readonly to: Buffer } | undefined {
     if (!this.#watermark || !this.late) return undefined
     const { from } = this.late
@@ -100,7 +100,7 @@ export class StagedResource implements Resource {
     return { from: this.#watermark, to: recordKey(this.number, from, 0, 0) }
   }
 
-  /** The parts of the chunks that were split since the last call. */
+  /** Takes the parts of the chunks that were split since the last call. */
   takeParts(): Chunk[] {
     const parts = [...this.#cuts].flatMap(([chunk, datetimes]) => partedAt(chunk, datetimes))
     this.#cuts.clear()

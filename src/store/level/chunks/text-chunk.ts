@@ -4,8 +4,8 @@ import { positionInRecordKey, recordKey, resourceInRecordKey } from '../keys.ts'
 import type { Chunk } from './chunk.ts'
 
 /**
- * A text chunk: several records of one write, as they are committed. Its value is a byte for the form, then the records, each
- * a head and the value as JSON text. JSON text has none of the control characters that separate them.
+ * A text chunk: several records of one write, in the form in which they are committed. The value of its entry is a byte for the
+ * form, then the records: each has a head and its value as JSON text. The separators are control characters, which are not in JSON.
  */
 
 /** First byte of a text chunk; no kind of record has it. */
@@ -46,12 +46,12 @@ export function decodeText(key: string, [name, bytes]: Entry): Chunk {
   return { resource: resourceInRecordKey(name), records, writeNumbers, places }
 }
 
-/** Decodes the newest record alone. */
+/** Decodes only the newest record. */
 export function newestInText(key: string, entry: Entry): StoredRecord {
   return lastPart(key, entry).record
 }
 
-/** The key that the newest record would have as an entry of its own. */
+/** The name (`NamedRecord`) of the newest record in a text chunk. */
 export function newestNameInText(entry: Entry): Buffer {
   const { record, place } = lastPart('', entry)
   const { writeNumber } = positionInRecordKey(entry[0])
@@ -71,7 +71,7 @@ export function countInText(bytes: Buffer): number {
   return count
 }
 
-/** Decodes the record from `start` to `end` (exclusive) of the text. @param first datetime of the chunk's first record */
+/** Decodes the record in the text from `start` to `end` (exclusive). @param first datetime of the first record, milliseconds */
 function decodePart(
   key: string,
   first: number,

@@ -11,7 +11,7 @@ import { decodeChunk, isChunk, namedRecords, newestIn, newestName } from './reco
 
 export type { NamedRecord }
 
-/** The records of a range of record keys, some at a time, as of the first read. @param options for reading entries */
+/** The records in a range of record keys, some at a time, as of the first read. @param options how their entries are read */
 export async function* recordsIn(
   database: Readable,
   key: string,
@@ -21,7 +21,7 @@ export async function* recordsIn(
   for await (const chunks of chunksIn(database, key, range, options)) yield recordsOf(chunks, options.reverse)
 }
 
-/** The same as chunks. `reverse` reverses the chunks, not the records of each. No chunk is empty. */
+/** Like `recordsIn`, but yields chunks, none of them empty. `reverse` reverses the order of the chunks, not of their records. */
 export async function* chunksIn(
   database: Readable,
   key: string,
@@ -31,7 +31,7 @@ export async function* chunksIn(
   for await (const entries of entriesIn(database, range, options)) yield chunksOf(entries, key, range)
 }
 
-/** The entries that hold the records of a range of record keys, some at a time; the first entry may have none of them. */
+/** The entries with the records in a range of record keys, some at a time. The lowest entry may have no record in the range. */
 export async function* entriesIn(
   database: Readable,
   range: KeyRange,
@@ -42,7 +42,7 @@ export async function* entriesIn(
   else yield* entriesFrom(database, range, options)
 }
 
-/** Ascending, which takes a read of its own to find the first entry. */
+/** Implements `entriesIn` in ascending order. An additional read finds the first entry. */
 async function* entriesFrom(
   database: Readable,
   range: KeyRange,
@@ -59,7 +59,7 @@ async function* entriesFrom(
   }
 }
 
-/** Descending, in one read, which ends with the entry in front of the range if that is a chunk, which may reach into the range. */
+/** Implements `entriesIn` in descending order, in one read. Includes a chunk before the range, as it may reach into the range. */
 async function* entriesBackTo(
   database: Readable,
   { gte: start, lt }: KeyRange,
@@ -79,7 +79,7 @@ async function* entriesBackTo(
   }
 }
 
-/** Decodes lazily: a page may be full before the last entry. */
+/** Decodes lazily, since a page may be full before the last entry. */
 function* chunksOf(entries: readonly Entry[], key: string, range: KeyRange): Generator<Chunk> {
   const choose = within(range)
   for (const entry of entries) {
@@ -105,7 +105,7 @@ export async function newestRecord(
   return entry && newestIn(key, entry)
 }
 
-/** The newest record of a resource in front of one of its record keys. */
+/** The newest record of a resource before one of its record keys (exclusive). */
 export async function recordBefore(
   database: Database,
   key: string,
@@ -116,13 +116,13 @@ export async function recordBefore(
   return entry && namedRecords(key, entry).findLast(({ name }) => Buffer.compare(name, before) < 0)
 }
 
-/** The entry that holds a record. */
+/** The entry that contains a record. @param name name of the record (`NamedRecord`) */
 export async function entryOf(database: Database, name: Buffer): Promise<Entry | undefined> {
   const { gte } = recordKeys(resourceInRecordKey(name))
   return await lastEntry(database, { gte, lt: behind(name) })
 }
 
-/** Where a read from a record key has to begin: at the entry in front of the key if that reaches it, otherwise at the key. */
+/** The key at which a read from a record key has to begin: the entry before the key if its records reach the key, else the key. */
 export async function entryStart(
   database: Readable,
   key: Buffer,
@@ -134,12 +134,12 @@ export async function entryStart(
   return before && Buffer.compare(newestName(before), key) >= 0 ? before[0] : key
 }
 
-/** Whether no entry of the resource can begin in front of the key. */
+/** Whether no entry of the resource can begin before the key. */
 function isFirst(key: Buffer): boolean {
   return Buffer.compare(key, recordKeys(resourceInRecordKey(key)).gte) <= 0
 }
 
-/** The records of an entry, each as an entry of its own. */
+/** The records of an entry, each in an entry of its own. */
 export function singles(entry: Entry): Entry[] {
   if (!isChunk(entry[1])) return [entry]
   return namedRecords('', entry).map(({ name, record }) => [name, encodeRecord(record)])

@@ -5,11 +5,11 @@ import { behind, type KeyRange, keysOf, prefix } from '../keys.ts'
 import { type PackedSizes, ResourceCompactor, type ResourceCompactorParts } from './resource-compactor.ts'
 
 export interface Compaction extends PackedSizes {
-  /** Number of new records that make a resource due. */
+  /** Number of new records after which a resource is due for packing. */
   readonly growth: number
-  /** Milliseconds from the start to the first pass: a store that is opened briefly needs none. */
+  /** Milliseconds from the start to the first pass. A store that is opened only briefly needs no pass. */
   readonly firstLook: number
-  /** The rest after a step, as a multiple of the step's duration, on an idle and on a fully loaded event loop. */
+  /** The rest after a step, as a multiple of its duration: `idle` on an idle event loop, `busy` on a fully loaded event loop. */
   readonly rests: { readonly idle: number; readonly busy: number }
 }
 
@@ -24,15 +24,15 @@ export const usualCompaction: Compaction = {
 }
 
 interface CompactorParts extends ResourceCompactorParts {
-  /** Whether the disk has too little space: compaction needs some before it frees more. */
+  /** Whether the disk is short of space. Compaction needs some space before it frees more. */
   readonly isShort: () => Promise<boolean>
 }
 
-/** Milliseconds until a failed step is tried again, or a full disk is checked again. */
+/** Milliseconds after which a failed step is retried, or a full disk is checked again. */
 const retryDelay = 1_000
 const resourcesAtOnce = 64
 
-/** Packs resources in idle time: after the start every resource once, then those that `Unpacked` reports. */
+/** Packs resources in idle time: after the start every resource once, then the resources that `Unpacked` reports as due. */
 export class Compactor {
   readonly #parts: CompactorParts
   readonly #compaction: Compaction
@@ -75,7 +75,7 @@ export class Compactor {
     }
   }
 
-  /** Packs every resource once, and those that become due meanwhile. Never rejects. */
+  /** Packs every resource once, and resources that become due meanwhile. Never rejects. */
   async packAll(): Promise<void> {
     const { gte, lt } = keysOf(prefix.resource)
     for (let from: Buffer | undefined = gte; from && !this.#isStopped; ) {
@@ -112,7 +112,7 @@ export class Compactor {
     if (!this.#isStopped) await this.#attempt(() => this.#resources.packResource(resource), resource)
   }
 
-  /** @param resource becomes due again if the task fails but may succeed later @returns undefined if the task has failed */
+  /** @param resource made due again if the task fails but may succeed later @returns undefined if the task has failed */
   async #attempt<T>(task: () => Promise<T>, resource?: number): Promise<T | undefined> {
     try {
       return await task()

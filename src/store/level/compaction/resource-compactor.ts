@@ -17,7 +17,7 @@ import type { Span, Unpacked } from './unpacked.ts'
 import { putWatermark, readWatermark } from './watermark.ts'
 
 export interface PackedSizes extends Grouping {
-  /** Fewest records of a day with a rollup: fewer are folded as fast as a rollup is read. */
+  /** Minimum number of records of a day that gets a rollup: fewer records are aggregated as fast as a rollup is read. */
   readonly fewestOfDay: number
 }
 
@@ -32,28 +32,28 @@ export interface ResourceCompactorParts {
 export interface Turns {
   /** @param worked duration of the last step in milliseconds, without waiting */
   rest(worked: number): Promise<void>
-  /** Whether no step may follow. */
+  /** Whether no further step may run. */
   isOver(): Promise<boolean>
 }
 
 interface Removed {
   readonly from: Buffer
-  /** Exclusive. */
+  /** Record key, exclusive. */
   readonly to: Buffer
   readonly entries: number
 }
 
-/** Entries in front of a change that may be joined with the entries behind it. */
+/** How many entries before a change may be joined with the entries after it. */
 const neighbours = 3
-/** Removed entries of a resource after which its tables are compacted: while there is more to pack, and when there is not. */
+/** Number of removed entries of a resource after which its tables are compacted: during packing, and when packing is done. */
 const compactedAtOnce = { amidWork: 100_000, behindIt: 16_384 }
-/** Most resources for which removed entries are counted. */
+/** Maximum number of resources for which removed entries are counted. */
 const mostUncompacted = 10_000
 
 /**
- * Packs entries that are not the newest of their resource. A step is one batch: it puts a chunk and removes the entries
- * that are in it, or does neither. The batch is not synced, since either state is right. Nothing is committed while it is
- * written, and it is dropped if anything but an append behind its entries has happened since they were read.
+ * Packs entries other than the newest of their resource. A step is one atomic batch that puts chunks and removes the entries
+ * packed into them. The batch is not synced, since the content is the same with or without it. Nothing is committed while it is
+ * written. It is dropped if its resource was changed since its entries were read, except by an append after all records.
  */
 export class ResourceCompactor {
   readonly #parts: ResourceCompactorParts
@@ -61,7 +61,7 @@ export class ResourceCompactor {
   readonly #turns: Turns
   /** Duration of the current step in milliseconds, without waiting. */
   #worked = 0
-  /** Entries that were removed since the resource was compacted, by resource. */
+  /** Entries of each resource that were removed since it was last compacted, by resource number. */
   readonly #uncompacted = new Map<number, Removed>()
 
   constructor(parts: ResourceCompactorParts, sizes: PackedSizes, turns: Turns) {
@@ -70,14 +70,14 @@ export class ResourceCompactor {
     this.#turns = turns
   }
 
-  /** Packs a resource as far as that is worthwhile. Rejects if an entry is damaged, or the database fails. */
+  /** Packs a resource as far as that is worthwhile. Rejects if an entry is damaged or the database fails. */
   async packResource(resource: number): Promise<void> {
     const { database, unpacked } = this.#parts
     const watermark = await readWatermark(database, resource)
     const newest = await lastEntry(database, recordKeys(resource))
     if (!newest) return
     const before = unpacked.markBefore(resource) ?? watermark ?? recordKey(resource, 0, 0, 0)
-    // A removal may have left no entry behind the mark.
+    // A removal may have left no entry after the watermark.
     const packed = Buffer.compare(newest[0], before) < 0 ? newest[0] : before
     const spans = [...unpacked.takeSpans(resource)]
     try {
@@ -93,7 +93,7 @@ export class ResourceCompactor {
     await this.#packRange(resource, range, this.#sizes, undefined, watermark)
   }
 
-  /** Packs the entries around a change. @param packed record key up to which the resource was packed @returns whether it is done */
+  /** Packs entries around a change. @param packed record key before which the resource is packed @returns whether that finished */
   async #packSpan(resource: number, { from, to }: Span, packed: Buffer): Promise<boolean> {
     const range = { gte: await this.#inFrontOf(recordKey(resource, from, 0, 0)), lt: packed }
     if (Buffer.compare(range.gte, range.lt) >= 0) return true
@@ -101,7 +101,7 @@ export class ResourceCompactor {
     return await this.#packRange(resource, range, grouping, recordKeys(resource, undefined, to).lt)
   }
 
-  /** The key a few entries in front of a record key: these entries may be joined with those behind them. */
+  /** The key a few entries before a record key: these few entries may be joined with the entries after them. */
   async #inFrontOf(name: Buffer): Promise<Buffer> {
     const range = { gte: recordKeys(resourceInRecordKey(name)).gte, lt: name }
     if (Buffer.compare(range.gte, range.lt) >= 0) return name
@@ -110,9 +110,9 @@ export class ResourceCompactor {
   }
 
   /**
-   * @param until record key after which the work is done; undefined: packs the rest of the resource and puts its watermark
+   * @param until record key after which to stop; undefined: packs the rest of the resource and puts its watermark
    * @param watermark the stored watermark
-   * @returns whether it reached the end
+   * @returns whether packing finished: false if it was interrupted
    */
   async #packRange(
     resource: number,
@@ -154,7 +154,7 @@ export class ResourceCompactor {
     }
   }
 
-  /** Makes the rollups of the days of a change again. @param packed as in `#packSpan` @returns whether it is done */
+  /** Recreates the rollups of the days of a change. @param packed as in `#packSpan` @returns whether that finished */
   async #rollUpSpan(resource: number, { from, to }: Span, packed: Buffer): Promise<boolean> {
     const { unpacked } = this.#parts
     unpacked.watch(resource)
@@ -165,7 +165,7 @@ export class ResourceCompactor {
     return false
   }
 
-  /** The missing rollups of days that end before `to`. @param from, to milliseconds */
+  /** The missing rollups of the days from the day of `from` on that end no later than `to` (both milliseconds). */
   async #rollups(resource: number, from: number, to: number): Promise<Entry[]> {
     const rollups: Entry[] = []
     const { fewestOfDay } = this.#sizes
@@ -174,7 +174,7 @@ export class ResourceCompactor {
     return rollups
   }
 
-  /** @param reached new watermark @returns false if the resource has changed since it was read: nothing is put */
+  /** Writes a step. @param reached new watermark @returns false, without a write, if the resource has changed since it was read */
   async #put(
     resource: number,
     groups: readonly EntryGroup[],
@@ -206,10 +206,10 @@ export class ResourceCompactor {
   }
 
   /**
-   * Compacts the tables of one resource, when nothing is left to pack. LevelDB frees the space of removed entries only when it
-   * compacts their tables, which takes long where little is written.
+   * Compacts the tables of one resource. Called when nothing is left to pack. LevelDB frees the space of removed entries only
+   * when it compacts their tables, which it seldom does if little is written.
    *
-   * @returns whether there was such a resource
+   * @returns whether there was a resource to compact
    */
   async compactNext(): Promise<boolean> {
     for (const [resource, { entries }] of this.#uncompacted) {

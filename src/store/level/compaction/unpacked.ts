@@ -1,24 +1,24 @@
 import { positionInRecordKey, resourceInRecordKey } from '../keys.ts'
 
-/** Datetimes, milliseconds, both inclusive. */
+/** A range of datetimes in milliseconds, both bounds inclusive. */
 export interface Span {
   readonly from: number
   readonly to: number
 }
 
-/** Changes in front of the watermark of a resource. */
+/** Changes before the watermark of a resource. */
 interface Changes {
-  /** Record key up to which the resource was packed before. */
+  /** Record key before which the resource is packed, except for `spans`. */
   watermark: Buffer
   spans: Span[]
 }
 
-/** Most spans of a resource; more are merged into one. */
+/** Maximum number of spans of a resource. If there are more, all are merged into one. */
 const mostSpans = 16
-/** Most resources whose growth is counted. If there are more, the compactor looks at all resources again. */
+/** Maximum number of resources for which growth is counted. If there are more, the compactor checks all resources again. */
 const mostResources = 100_000
 
-/** Resources that may be worth compaction, in memory. A commit calls it once for each of its resources. */
+/** Tracks in memory which resources may be worth packing. Every change of a resource is reported to it. */
 export class Unpacked {
   /** Called when a resource becomes due. */
   onDue: () => void = () => {}
@@ -29,10 +29,10 @@ export class Unpacked {
   readonly #changes = new Map<number, Changes>()
   #isForgetful = false
   #watched: number | undefined
-  /** Whether the watched resource was changed otherwise than by an append behind all its records. */
+  /** Whether the watched resource was changed in any other way than by an append after all its records. */
   isChanged = false
 
-  /** @param growth number of new records that make a resource due */
+  /** @param growth number of new records after which a resource is due */
   constructor(growth: number) {
     this.#growth = growth
   }
@@ -48,7 +48,7 @@ export class Unpacked {
     this.onDue()
   }
 
-  /** Called when a resource was changed otherwise. @param watermark the old watermark, if the change has lowered it */
+  /** Called when late records or a removal changed a resource. @param watermark the old watermark, if the change has lowered it */
   changed(resource: number, span: Span, watermark?: Buffer): void {
     if (this.#watched === resource) this.isChanged = true
     const known = this.#changes.get(resource)
@@ -60,7 +60,7 @@ export class Unpacked {
     this.#makeDue(resource)
   }
 
-  /** Called when the entry of a record key, or entries behind it, were changed. */
+  /** Called when the entry at a record key, or entries after it, were changed. @param watermark as in `changed` */
   changedAt(name: Buffer, watermark?: Buffer): void {
     const { datetime } = positionInRecordKey(name)
     this.changed(resourceInRecordKey(name), { from: datetime, to: datetime }, watermark)
@@ -76,7 +76,7 @@ export class Unpacked {
     return this.#due.size > 0 || this.#isForgetful
   }
 
-  /** Takes a resource from those that are due. */
+  /** Takes one of the resources that are due; undefined if there is none. */
   takeDue(): number | undefined {
     const [resource] = this.#due
     if (resource === undefined) return undefined
@@ -90,25 +90,25 @@ export class Unpacked {
     this.#due.add(resource)
   }
 
-  /** Whether the growth of some resources was forgotten since the last call, so that the compactor must look at all. */
+  /** Whether growth counts were discarded since the last call: the compactor must then check all resources. */
   takeForgetful(): boolean {
     const isForgetful = this.#isForgetful
     this.#isForgetful = false
     return isForgetful
   }
 
-  /** Resets `isChanged`. */
+  /** Watches one resource for changes, and resets `isChanged`. */
   watch(resource: number): void {
     this.#watched = resource
     this.isChanged = false
   }
 
-  /** The watermark before the changes in front of it; undefined if there are none. */
+  /** The watermark as it was before changes lowered it; undefined if there are no such changes. */
   markBefore(resource: number): Buffer | undefined {
     return this.#changes.get(resource)?.watermark
   }
 
-  /** Takes the changes in front of the watermark. */
+  /** Takes the changes before the watermark. */
   takeSpans(resource: number): readonly Span[] {
     const changes = this.#changes.get(resource)
     const spans = changes?.spans ?? []
@@ -116,13 +116,13 @@ export class Unpacked {
     return spans
   }
 
-  /** @param spans result of `takeSpans` that is not done yet */
+  /** Puts back those spans of `takeSpans` that are still to be packed, and makes the resource due. */
   putSpansBack(resource: number, spans: readonly Span[]): void {
     this.#changes.get(resource)?.spans.push(...spans)
     this.putBack(resource)
   }
 
-  /** Called when a resource is packed up to the watermark. @returns whether to put it: no new change is in front of it */
+  /** Called when a resource is packed up to the watermark. @returns whether no new change precedes it, so that it can be put */
   pack(resource: number, watermark: Buffer): boolean {
     const changes = this.#changes.get(resource)
     if (!changes) return true

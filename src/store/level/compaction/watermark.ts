@@ -2,12 +2,12 @@ import type { Batch, Database } from '../database/database.ts'
 import { keyOfPosition, packedKey, positionBytes, resourceInRecordKey } from '../keys.ts'
 
 /**
- * The watermark of a resource is a record key: all entries in front of it are packed, so that the compactor need not read them
- * again. A change in front of the watermark lowers it in the same batch. Only the compactor uses it: records are read
- * correctly with any watermark, or none.
+ * The watermark of a resource is a record key: all entries before it are packed, and the compactor need not read them again. A
+ * change before the watermark lowers it in the same batch. Only the compactor uses watermarks: records are read correctly with
+ * any watermark, or none.
  */
 
-/** @returns undefined if nothing of the resource was packed */
+/** @returns the watermark of a resource; undefined if nothing of it was packed */
 export async function readWatermark(database: Database, resource: number): Promise<Buffer | undefined> {
   const bytes = await database.level.get(packedKey(resource))
   return bytes && keyOfPosition(resource, bytes)
@@ -17,7 +17,7 @@ export function putWatermark(batch: Batch, watermark: Buffer): void {
   batch.put(packedKey(resourceInRecordKey(watermark)), positionBytes(watermark))
 }
 
-/** Lowers the watermark to `from` in a batch that changes entries from there on. @returns the old watermark, if it is lowered */
+/** Lowers the watermark to `from` in a batch that changes entries from `from` on. @returns the old watermark if it was higher */
 export async function lowerWatermark(
   database: Database,
   batch: Batch,

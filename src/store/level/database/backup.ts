@@ -8,16 +8,16 @@ import { formatProblem, formatVersion, newIdentity } from './identity.ts'
 import { scan } from './scan.ts'
 
 /**
- * A backup is a line of text, then a frame for each key (length of key, length of value: 4 bytes each, big-endian; then both),
- * then a closing frame: length 0xffffffff, and the SHA-256 of all frames. The line names the format of the store, so that older
- * versions refuse the backup. docs/reference/storage.md draws it.
+ * A backup is a line of text, then a frame for each entry (length of its key and length of its value, 4 bytes each, big-endian;
+ * then key and value), then a closing frame: the length 0xffffffff, and the SHA-256 of all earlier frames. The line names the
+ * format of the store, and an older version refuses a line that it does not know. See the diagram in docs/reference/storage.md.
  */
 const firstLine = `thingwire backup ${formatVersion}\n`
-/** Of every earlier format. */
+/** First line of a backup in every earlier format. */
 const olderFirstLine = 'thingwire backup 1\n'
 const closing = 0xffffffff
 const digestLength = 32
-/** Larger than any key or value: a longer length is damage, for which no memory may be allocated. */
+/** Maximum length of a key or value in a backup, in bytes. A greater length is damage: no memory may be allocated for it. */
 const maximumLength = 64 * 1024 * 1024
 const writtenAtOnce = 1_000
 
@@ -43,12 +43,12 @@ export async function* backUp(database: Database): AsyncIterable<Uint8Array> {
 }
 
 /**
- * Creates a store from a backup. It gets a new identity, since the original store may have gone on.
+ * Creates a store from a backup. The store gets a new identity, since the original store may still be in use.
  *
  * @param location a directory that does not exist yet or is empty
- * @param onProgress called now and then with the number of keys written
- * @throws Error with a message for the operator: the directory is not empty; or the source is not a backup, is damaged, cut off,
- * too long, or of a store that this version cannot use, and the directory is removed
+ * @param onProgress called from time to time with the number of keys written so far
+ * @throws Error with a message for the operator if the directory is not empty; or if the source is not a backup, is damaged, cut
+ * off or too long, or is of a store that this version cannot use: the directory is then removed
  */
 export async function restoreLevelStore(
   source: AsyncIterable<Uint8Array>,

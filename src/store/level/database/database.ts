@@ -9,14 +9,14 @@ import { hasCode, isOutOfSpace, openError } from './level-errors.ts'
 import type { Level } from './scan.ts'
 
 const writeBufferBytes = 4 * 1024 * 1024
-/** Only single reads use the cache. LevelDB's default of 8 MiB fills within half an hour as clients come and go, without a gain. */
+/** Only single reads use the cache. With LevelDB's default of 8 MiB it would fill within half an hour, without a benefit. */
 const blockCacheBytes = 2 * 1024 * 1024
 const reopenDelay = 1_000
 
-/** Operations that LevelDB writes atomically. */
+/** A batch of operations that LevelDB writes atomically. */
 export type Batch = ReturnType<Database['batch']>
 
-/** The method through which the chained batch of every abstract-level implementation puts. */
+/** The internal method to which `put` of a chained batch passes its entry in every implementation of abstract-level. */
 interface Puts {
   _put(key: Buffer, value: Buffer | string, options: object): void
 }
@@ -24,43 +24,43 @@ interface Puts {
 const noOptions = {}
 
 /**
- * `batch.put` for bytes, which are copied, and text, as UTF-8. It skips the support for other encodings, sublevels and
- * hooks, a third of the time of `put`. These puts do not count for `batch.length`, and a batch of length 0 is not written:
- * the batch needs another put as well.
+ * Like `batch.put`, but only for bytes, which are copied, and for text, which becomes UTF-8. It skips the support for other
+ * encodings, sublevels and hooks, which takes a third of the time of `put`. `batch.length` does not count these puts, and a
+ * batch of length 0 is not written, so at least one `batch.put` or `batch.del` is needed too.
  */
 export function putBytes(batch: Batch, key: Buffer, value: Buffer | string): void {
   ;(batch as unknown as Puts)._put(key, value, noOptions)
 }
 
-/** Undoes a batch whose write has failed, but which is in the database all the same. */
+/** Data to undo a batch that is in the database although its write has failed. */
 export interface Undo {
-  /** Keys that the batch adds: they are deleted. */
+  /** Keys that the batch adds, which the undo deletes. */
   readonly added: Iterable<Buffer>
-  /** Values of the other keys of the batch before it; undefined: the key did not exist. */
+  /** All other keys of the batch with their values before the batch; undefined if the key did not exist. */
   readonly before: readonly (readonly [key: Buffer, bytes: Buffer | undefined])[]
 }
 
 const noUndo: Undo = { added: [], before: [] }
 
 interface DatabaseParts {
-  /** Creates a missing database and upgrades an older format. Default: a missing one is an error, and the format stays. */
+  /** Whether to create a missing database and upgrade an older format. Default: no, and a missing database is an error. */
   readonly create?: boolean
-  /** Gives up its reserve when the disk is full. Default: there is no reserve. */
+  /** The disk space, with a reserve that is given up when the disk is full. Default: there is no reserve. */
   readonly space?: DiskSpace
-  /** Called once if the store is lost: its path does not lead to this store any more. Every later call fails. */
+  /** Called once if the store is lost, because its path no longer leads to this store. Every later call fails. */
   readonly onLost?: ((error: Error) => void) | undefined
 }
 
 /**
- * The LevelDB underneath, with recovery from failed writes, and detection of a directory that goes away.
+ * A LevelDB database that recovers from failed writes, and detects that its directory was removed or replaced.
  *
- * After a failed write or fsync the tail of LevelDB's log is unknown: a record appended behind it could be unreadable after a
- * restart. So the database is closed and opened again, which cuts the tail off, and the failed batch is undone before the
- * next write. The cut may also remove earlier batches that were not synced; then the failed batch is gone, too, and its undo
- * would restore values that are gone. So each batch with an undo puts a number, which shows whether it is there.
+ * After a failed write or fsync the tail of LevelDB's log is unknown: a record appended to it could be unreadable after a
+ * restart. So the database is closed and reopened, which cuts the tail off, and the failed batch is undone before the next
+ * write. The cut may also remove earlier batches that were not synced. Then the failed batch is gone too, and its undo would
+ * restore values of lost batches. So each batch with an undo puts a number, which shows whether the batch is in the database.
  *
- * Only `open` creates a database. A database that is found later must be the store that was opened: the same files,
- * the same identity, nothing written by others. Otherwise the store is lost, for good.
+ * Only `open` creates a database. When the database is reopened, it must still be the store that was opened: the same files,
+ * the same identity, nothing written by other processes. Otherwise the store is permanently lost.
  */
 export class Database {
   readonly #location: string
@@ -72,19 +72,19 @@ export class Database {
   #failed = false
   /** Whether the content before a failed write can still be read. */
   #isReadable = true
-  /** Set while a database that could be read is opened again. */
+  /** Set while a database that was still readable after a failed write is reopened. */
   #reopening: Promise<unknown> | undefined
   #reopenings = 0
   #closed = false
   #recovery: Promise<void> | undefined
-  /** The newest attempt of the recovery; resolves with whether it succeeded. */
+  /** The newest recovery attempt; resolves with whether it succeeded. */
   #attempt: Promise<boolean> | undefined
-  /** Undo of the failed batch; nothing is written before it. */
+  /** Undo of the failed batch; nothing else is written until it is done. */
   #undo = noUndo
   #failedBatch: number | undefined
   /** Number of the newest batch with an undo. */
   #batchNumber = 0
-  /** Settles with the newest write. */
+  /** Resolves when the newest write has settled. */
   #writing: Promise<void> = Promise.resolve()
 
   constructor(location: string, parts: DatabaseParts = {}) {
@@ -93,7 +93,7 @@ export class Database {
     this.#watch = new DirectoryWatch(location, why => this.#lose(why))
   }
 
-  /** @returns whether it was created, and its older format @throws Error for the operator: other format, in use, unreadable, missing */
+  /** @returns also the format before an upgrade @throws Error for the operator if the database is in use, unusable or missing */
   async open(): Promise<{ isCreated: boolean; formatBefore: string | undefined }> {
     const createIfMissing = this.#parts.create === true && (await mayHoldNewStore(this.#location))
     const why = createIfMissing ? await misplaced(this.#location) : undefined
@@ -149,26 +149,26 @@ export class Database {
     return !this.#lost && (!this.#failed || this.#isReadable)
   }
 
-  /** For reading. @throws ThingwireError store_unavailable until a failed batch is undone, or if the store is lost */
+  /** For reading. @throws ThingwireError store_unavailable while a recovery makes it unreadable, or if the store is lost */
   get level(): Level {
     if (!this.#opened || !this.#isOpen()) throw this.#unavailable()
     return this.#opened
   }
 
-  /** A chained batch, which costs a fifth of an array of operations. */
+  /** A chained batch, which takes a fifth of the time of an array of operations. */
   batch() {
     this.#assertWritable()
     return this.level.batch()
   }
 
   /**
-   * Writes the batch atomically. `sync` waits until it is on the disk.
+   * Writes the batch atomically. With `sync`, waits until it is on the disk.
    *
-   * @throws ThingwireError store_unavailable: nothing of the batch is kept; store_timeout: the batch could not be undone yet,
-   * and may be found if the process dies now. Both hold only for keys in `undo`.
+   * @throws ThingwireError store_unavailable: nothing of the batch is kept; store_timeout: the batch has not been undone yet,
+   * and may be in the database if the process dies now. Both apply only to keys that are in `undo`.
    */
   write(batch: Batch, options: { sync: boolean }, undo = noUndo): Promise<void> {
-    // One after another: a batch that is written right behind a failed one could be lost with it.
+    // One write after another: a batch written directly after a failed batch could be lost with it.
     const written = this.#writing.then(() => this.#write(batch, options, undo))
     this.#writing = written.catch(() => {})
     return written
@@ -182,12 +182,12 @@ export class Database {
       if (number !== undefined) batch.put(batchKey, counterBytes(number))
       await batch.write(options)
     } catch (cause) {
-      // The recovery from another batch has closed this one: nothing of it was written.
+      // The recovery from another failed batch has closed this batch: nothing of it was written.
       if (hasCode(cause, 'LEVEL_BATCH_NOT_OPEN')) throw storeFailed('store_unavailable', cause)
       this.#undo = undo
       this.#failedBatch = number
       this.#failed = true
-      // LevelDB applies a batch in memory only after it has written it.
+      // After a lack of space, reads stay correct: LevelDB applies a batch in memory only after it has written the batch.
       this.#isReadable = isOutOfSpace(cause)
       this.#recovery ??= this.#recover().finally(() => {
         this.#recovery = undefined
@@ -208,7 +208,7 @@ export class Database {
     }
   }
 
-  /** The same for a task that only reads: it waits while the database is opened again, and restarts if that has interrupted it. */
+  /** Like `use`, for a task that only reads: it waits while the database is reopened, and restarts if reopening interrupted it. */
   async read<T>(task: () => Promise<T>): Promise<T> {
     for (;;) {
       if (this.#reopening) await this.#reopening
@@ -221,7 +221,7 @@ export class Database {
     }
   }
 
-  /** The same for a stream. */
+  /** Like `use`, for a stream. */
   async *useStream<T>(open: () => AsyncIterable<T>): AsyncIterable<T> {
     try {
       yield* open()
@@ -240,7 +240,7 @@ export class Database {
     }
   }
 
-  /** @returns whether it succeeded */
+  /** @returns whether the recovery succeeded */
   async #undoFailed(level: Level): Promise<boolean> {
     if (this.#isReadable && !(await this.#makeSpace())) return false
     this.#watch.stop()
@@ -258,7 +258,7 @@ export class Database {
       if ((await storedBatchNumber(level)) === this.#failedBatch) await this.#takeBack(level, this.#undo)
       await this.#watch.start()
     } catch {
-      // The database may have failed to open because its directory is gone.
+      // Opening may have failed because the directory is gone.
       await this.#watch.look()
       if (this.#lost) await level.close().catch(() => {})
       return false
@@ -270,7 +270,7 @@ export class Database {
     return true
   }
 
-  /** @returns whether there is enough space to open the database again; until then it stays open for reading */
+  /** @returns whether there is enough space to reopen the database; until there is, it stays open for reading */
   async #makeSpace(): Promise<boolean> {
     const { space } = this.#parts
     if (!space) return true

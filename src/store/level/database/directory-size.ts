@@ -2,7 +2,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { reserveName } from './reserve.ts'
 
-/** Bytes of the files of a store, without the reserve and files that are removed meanwhile. */
+/** Total size in bytes of the files of a store, without the reserve and without files that are removed meanwhile. */
 export async function bytesOfStore(directory: string): Promise<number> {
   const names = (await readdir(directory)).filter(name => name !== reserveName)
   const sizes = await Promise.all(

@@ -3,30 +3,30 @@ import { join } from 'node:path'
 
 /** Milliseconds. */
 const interval = 1_000
-/** Milliseconds for which a check is valid: after a pause of the process, a write may complete before the timer of the next check. */
+/** Milliseconds for which a check is valid. After a pause of the process, a write may complete before the next check. */
 const validity = 3_000
-/** Errors that say nothing about the directory: the system was short of resources. */
+/** Errors that do not mean that the directory is gone: the system was short of resources. */
 const transient: ReadonlySet<string | undefined> = new Set(['EAGAIN', 'EINTR', 'EMFILE', 'ENFILE', 'ENOMEM'])
 
 interface Known {
-  /** Device and inode. */
+  /** Device and inode of the directory. */
   readonly directory: string
   readonly lock: string
   /** Name of the newest log of writes. */
   log: string
 }
 
-/** Watches whether its path still leads to the files of LevelDB, which writes into removed or moved files without an error. */
+/** Watches whether a path still leads to the open files of LevelDB, which writes to removed or moved files without an error. */
 export class DirectoryWatch {
   readonly #location: string
   readonly #onGone: (why: string) => void
   #known: Known | undefined
   #timer: NodeJS.Timeout | undefined
   #looking: Promise<void> | undefined
-  /** Start of the newest check that found the directory, by `performance.now()`. */
+  /** Time by `performance.now()` at which the newest check that found the directory started. */
   #seenAt = 0
 
-  /** @param onGone called with the reason, once or more */
+  /** @param onGone called with the reason, possibly more than once */
   constructor(location: string, onGone: (why: string) => void) {
     this.#location = location
     this.#onGone = onGone
@@ -47,12 +47,12 @@ export class DirectoryWatch {
     clearInterval(this.#timer)
   }
 
-  /** @returns a check to wait for before a write is acknowledged; undefined: the newest check is valid */
+  /** @returns a check to wait for before a write is acknowledged; undefined if the newest check is still valid */
   due(): Promise<void> | undefined {
     return performance.now() - this.#seenAt < validity ? undefined : this.look()
   }
 
-  /** Checks the directory now, also while the watch is stopped. Resolves after the call of `onGone`, if there is one. */
+  /** Checks the directory now, even if the watch is stopped. If the directory is gone, resolves after `onGone` was called. */
   look(): Promise<void> {
     this.#looking ??= this.#lookOnce().finally(() => {
       this.#looking = undefined
@@ -85,7 +85,7 @@ export class DirectoryWatch {
     return await this.#whyLogGone(known)
   }
 
-  /** A missing log is normal if there is a newer one: LevelDB begins a new log now and then, and removes the old one later. */
+  /** A missing log is normal if there is a newer log: LevelDB starts a new log from time to time, and later removes the old log. */
   async #whyLogGone(known: Known): Promise<string | undefined> {
     const isThere = await this.#fileAt(known.log).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return undefined

@@ -5,11 +5,11 @@ import type { PutPurpose } from '../../contract.ts'
 import { Reserve } from './reserve.ts'
 
 const checkInterval = 2_000
-/** Milliseconds from the start to the first check, which makes a missing reserve: a store that is opened briefly needs none. */
+/** Milliseconds from the start to the first check, which creates the reserve: a store that is opened only briefly needs none. */
 const firstCheck = 1_000
-/** Space that LevelDB needs to open a store, where it writes a table from the log before it removes the log, and to compact a little. */
+/** Space for LevelDB to open a store, when it writes the log into a table before it removes the log, and for small compactions. */
 const reserveBytes = 32 * 1024 * 1024
-/** The reserve takes at most one of this many parts of the disk. */
+/** The reserve takes at most the size of the file system divided by this. */
 const smallestShare = 8
 const openingBytes = 2 * 1024 * 1024
 
@@ -19,7 +19,7 @@ interface Free {
   readonly ofAll: number
 }
 
-/** Watches the free disk, so that writes stop before it is full (contract §9), and keeps a reserve in case another program fills it. */
+/** Watches free disk space to stop writes before the disk is full (contract §9), and keeps a reserve in case it still fills up. */
 export class DiskSpace {
   readonly #location: string
   readonly #minimum: number
@@ -27,10 +27,10 @@ export class DiskSpace {
   #timer: NodeJS.Timeout | undefined
   #isBelowMinimum = false
   #isFull = false
-  /** Whether the newest check has found the disk full and the reserve in place. */
+  /** Whether the newest check has found the disk full and the reserve still there. */
   #isReserveNeeded = false
   #isStopped = false
-  /** Number of writes that lacked space. A check that began before the newest of them is outdated. */
+  /** Number of writes that failed for lack of space. A check is outdated if a write has failed since it began. */
   #failures = 0
   #checking: Promise<void> = Promise.resolve()
 
@@ -41,17 +41,17 @@ export class DiskSpace {
     this.#reserve = new Reserve(location)
   }
 
-  /** Whether the free disk is below its minimum: records, and puts with the purpose `keep`, are refused. */
+  /** Whether free space is below the minimum: records, and puts with the purpose `keep`, are refused. */
   get isShort(): boolean {
     return this.#isBelowMinimum || this.#isFull
   }
 
-  /** The same by a new measurement, for work in the background, which should not be the write that finds the disk full. */
+  /** Like `isShort`, but measures now. For background work, which should not itself run into a full disk. */
   async isShortNow(): Promise<boolean> {
     return this.#isBelow(await this.#free()) || this.isShort
   }
 
-  /** Whether everything but removals and `essential` puts is refused, which use the reserve. */
+  /** Whether everything except removals and `essential` puts is refused; these two use the reserve. */
   get isFull(): boolean {
     return this.#isFull
   }
@@ -62,11 +62,11 @@ export class DiskSpace {
     purpose: PutPurpose,
   ): void {
     const isRefused = { keep: this.isShort, register: this.#isFull, essential: false }[purpose]
-    // A put that only removes documents may be what frees space.
+    // A put that only removes documents is allowed, since it may free space.
     if (isRefused && documents.some(([, bytes]) => bytes !== null)) throw new ThingwireError('store_full')
   }
 
-  /** Called when the directory exists. Resolves after the first measurement. */
+  /** Called once the directory exists. Resolves after the first measurement. */
   async start(): Promise<void> {
     await this.#measure(() => !this.#isStopped)
     this.#checkIn(firstCheck)
@@ -79,14 +79,14 @@ export class DiskSpace {
   }
 
   /**
-   * Called before each write. Gives up the reserve of a full disk only now, since the program that fills the disk would take its
-   * space, too. A reserve that is being made, because there is space again, is left alone.
+   * Called before each write. If the disk is full, gives up the reserve, but no earlier than this, since the program that fills
+   * the disk would take that space too. A reserve that is just being created, because there is space again, is left alone.
    */
   async makeRoom(): Promise<void> {
     if (this.#isReserveNeeded) await this.giveUpReserve()
   }
 
-  /** Called when a call of LevelDB has failed for lack of space. */
+  /** Called when LevelDB has failed for lack of space. */
   async giveUpReserve(): Promise<void> {
     this.#isFull = true
     this.#isReserveNeeded = false
@@ -94,7 +94,7 @@ export class DiskSpace {
     await this.#reserve.giveUp()
   }
 
-  /** Whether LevelDB has enough space to open the store again: otherwise it must not be closed. */
+  /** Whether LevelDB has enough space to reopen the store. If not, the store must not be closed. */
   async isEnoughToOpen(): Promise<boolean> {
     try {
       const names = (await readdir(this.#location)).filter(name => name.endsWith('.log'))
@@ -123,7 +123,7 @@ export class DiskSpace {
     if (isNewest()) this.#isFull = isFull
   }
 
-  /** @returns bytes of the reserve, if it must be made */
+  /** @returns size in bytes of the reserve, if it must be created */
   async #measure(isNewest: () => boolean): Promise<number | undefined> {
     const free = await this.#free()
     this.#isBelowMinimum = this.#isBelow(free)
@@ -144,7 +144,7 @@ export class DiskSpace {
   }
 
   #isBelow(free: Free | undefined): boolean {
-    // If the file system does not report its free space, a write fails when it is full.
+    // If the file system does not report its free space, writes go on until one fails.
     return free !== undefined && free.bytes < Math.max(this.#minimum, openingBytes)
   }
 

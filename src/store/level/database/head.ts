@@ -9,7 +9,7 @@ export interface Counters {
   readonly nextResource: number
 }
 
-/** One small key that every commit rewrites: write number (6), newest receipt time (6), next resource (4). */
+/** A small entry that every commit rewrites: write number (6 bytes), newest receipt time (6), next resource number (4). */
 export class Head {
   counters: Counters = { writeNumber: 0, newestReceipt: 0, nextResource: 1 }
 

@@ -6,12 +6,12 @@ import { type Level, lastEntry } from './scan.ts'
 
 /**
  * Version of the layout: keys.ts, ../chunks (record-chunk.ts), ../../record-value.ts, and the content of documents. A new kind of
- * entry needs a new version that was never used, since a build takes a version that it knows for its own layout.
+ * entry needs a version number that was never used, since a build assumes its own layout for each version number that it knows.
  * docs/reference/storage.md lists all versions.
  */
 export const formatVersion = 4
 
-/** Older format, whose entries are all valid in today's. */
+/** An older format. All its entries are also valid in the current format. */
 const readFormat = '1'
 
 const identityLength = 16
@@ -20,7 +20,7 @@ export function newIdentity(): Buffer {
   return randomBytes(identityLength)
 }
 
-/** Whether a directory has no database, nor remains of one: LevelDB would remove the tables of a database without `CURRENT`. */
+/** Whether a directory has no database, and no remains of a database without `CURRENT`, since LevelDB would remove its tables. */
 export async function mayHoldNewStore(location: string): Promise<boolean> {
   const names = await readdir(location).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []
@@ -30,10 +30,10 @@ export async function mayHoldNewStore(location: string): Promise<boolean> {
 }
 
 /**
- * Whether the path of a new store is a mistake: a data directory, or a directory in another store. The existing store would not
- * be found, and an empty one would be created.
+ * Whether the path of a new store is a mistake: a data directory, or a directory in another store. There an empty store would
+ * be created instead of opening the existing store.
  *
- * @returns the rest of a sentence for the operator; undefined: the path is right
+ * @returns the second half of a sentence for the operator; undefined if the path is right
  */
 export async function misplaced(location: string): Promise<string | undefined> {
   const isThere = (...path: string[]) =>
@@ -51,7 +51,7 @@ export async function misplaced(location: string): Promise<string | undefined> {
     : `${above} is itself a store, of a program that embeds Thingwire: stop that program and move the files of the store into ${location}, or give another directory`
 }
 
-/** The identity of a store; an empty database gets one. @throws Error with one line for the operator: no store, or another format */
+/** The identity of a store; an empty database gets one. @throws Error for the operator if this version cannot use the store */
 export async function identityOf(level: Level): Promise<Buffer> {
   const [format, identity] = await level.getMany([formatKey, identityKey])
   if (!format && !identity && (await lastEntry({ level }, everyKey)) === undefined)
@@ -61,7 +61,7 @@ export async function identityOf(level: Level): Promise<Buffer> {
   return identity ?? Buffer.alloc(0)
 }
 
-/** Why this version cannot use the format of a store; undefined: it can. */
+/** Why this version cannot use the format of a store; undefined if it can. */
 export async function formatProblem(level: Level): Promise<string | undefined> {
   const [stored, identity] = await level.getMany([formatKey, identityKey])
   const format = stored?.toString()
@@ -69,7 +69,7 @@ export async function formatProblem(level: Level): Promise<string | undefined> {
   if (format === undefined) return 'it is no store of Thingwire'
   const isRead = format === readFormat && identity !== undefined
   if (isRead && (await hasResourcesByKey(level))) return undefined
-  // A store without an identity is of an early version, too.
+  // A store without an identity is also from an early version.
   const isOld = isRead || (identity === undefined && ['1', '2', '3'].includes(format))
   if (isOld) {
     return `it has format ${format} of an early version, which this one does not read: have that version export the readings, and import them into a new store`
@@ -80,7 +80,7 @@ export async function formatProblem(level: Level): Promise<string | undefined> {
   return `it has format ${format}, and this version knows formats ${readFormat} and ${formatVersion}: use the version that wrote it, or restore a backup from before`
 }
 
-/** Upgrades the format of a store, before this version writes to it. @returns the format before, if it was another */
+/** Upgrades the format of a store before this version writes to it. @returns the previous format if it was another one */
 export async function takeFormat(level: Level): Promise<string | undefined> {
   const before = (await level.get(formatKey))?.toString()
   if (before === undefined || before === String(formatVersion)) return undefined
@@ -88,7 +88,7 @@ export async function takeFormat(level: Level): Promise<string | undefined> {
   return before
 }
 
-/** The oldest stores lack these keys, though their format is 1 as well. One that was restored from a backup has an identity. */
+/** Whether the resources have `b` keys. Stores of the earliest versions lack them, although their format is also 1. */
 async function hasResourcesByKey(level: Level): Promise<boolean> {
   const isThere = async (kind: string) => (await lastEntry({ level }, keysOf(kind))) !== undefined
   return (await isThere(prefix.resourceByKey)) || !(await isThere(prefix.resource))

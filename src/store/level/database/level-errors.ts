@@ -1,6 +1,6 @@
 import { ThingwireError } from '../../../errors.ts'
 
-/** Whether a call has failed for lack of disk space, or because of the process's quota or file size limit. */
+/** Whether a call has failed for lack of disk space, or because of a disk quota or file size limit. */
 export function isOutOfSpace(error: unknown): boolean {
   return error instanceof Error && /no space left|quota exceeded|file too large/i.test(error.message)
 }
@@ -9,12 +9,12 @@ export function hasCode(error: unknown, start: string): boolean {
   return error instanceof Error && 'code' in error && String(error.code).startsWith(start)
 }
 
-/** Whether the same call may succeed later; otherwise it has read a damaged entry. */
+/** Whether the same call may succeed later. If not, it has read a damaged entry. */
 export function isPassing(error: unknown): boolean {
   return error instanceof ThingwireError || hasCode(error, 'LEVEL_')
 }
 
-/** An error with one line for the operator: why a database cannot be opened. */
+/** An error with one line for the operator that says why a database cannot be opened. */
 export function openError(error: unknown, location: string): Error {
   const cause = error instanceof Error ? error.cause : undefined
   const text = cause instanceof Error ? cause.message : String(error)

@@ -20,5 +20,5 @@ export const levelStoreRules = {
 const { location, ...others } = levelStoreRules
 const entries = Object.entries(others).map(([name, rule]) => [name, ifGiven(rule)] as const)
 
-/** The same for a program that calls `createLevelStore`, where all but `location` are optional. */
+/** Rules for a program that calls `createLevelStore`, in which all options except `location` are optional. */
 export const givenLevelStoreRules = { location, ...Object.fromEntries(entries) }

@@ -2,10 +2,10 @@ import type { KeyRange } from '../keys.ts'
 import type { Database } from './database.ts'
 import { scan } from './scan.ts'
 
-/** Keys removed with one fsync. */
+/** Number of keys that are collected before they are removed with one fsync. */
 const removedAtOnce = 10_000
 
-/** Removes the keys of a range for which `isMeant` is true, in pieces; durable when it resolves. @returns how many */
+/** Durably removes the keys of a range for which `isMeant` is true, in pieces. @returns how many keys were removed */
 export async function removeKeys(
   database: Database,
   range: KeyRange,

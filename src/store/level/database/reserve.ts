@@ -3,11 +3,11 @@ import { open, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isOutOfSpace } from './level-errors.ts'
 
-/** A file beside those of LevelDB, which ignores unknown files. */
+/** Name of the reserve. It is in the directory of LevelDB, which ignores unknown files. */
 export const reserveName = 'RESERVE'
 const pieceBytes = 1024 * 1024
 
-/** A file that holds disk space back. */
+/** A file that reserves disk space. */
 export class Reserve {
   readonly #file: string
 
@@ -23,10 +23,10 @@ export class Reserve {
   }
 
   /**
-   * Fills the file with random bytes: a sparse file, or one that the file system compresses, takes no space.
+   * Creates the file with random bytes, since a sparse or compressed file would reserve too little space.
    *
-   * @param isWanted asked between pieces
-   * @returns `failed` for any other reason, also if the file is not wanted any more; the file exists only after `made`
+   * @param isWanted called before each piece is written; if it returns false, the file is removed
+   * @returns `failed` for any reason other than lack of space, including `isWanted`; the file exists only after `made`
    */
   async make(bytes: number, isWanted: () => boolean): Promise<'made' | 'no space' | 'failed'> {
     try {
@@ -36,7 +36,7 @@ export class Reserve {
         for (let left = bytes; left > 0; left -= piece.length) {
           if (!isWanted()) throw new Error('not wanted any more')
           await file.writeFile(piece.subarray(0, left))
-          // Piece by piece: some file systems would otherwise write all of it with the next fsync of another file.
+          // Synced piece by piece: otherwise some file systems would write the whole file with the next fsync of another file.
           await file.datasync()
         }
       } finally {

@@ -3,13 +3,13 @@ import type { ClassicLevel } from 'classic-level'
 import type { KeyRange } from '../keys.ts'
 
 /**
- * Reads of ranges. LevelDB's binding allocates memory for as many entries as it is asked for, and keeps it, with the entries,
- * until the iterator is collected, long after it is closed. So these functions ask for few entries at once.
+ * Reads of ranges. LevelDB's binding allocates memory for as many entries as a call requests, and keeps the memory and the
+ * entries until the iterator is garbage-collected, long after it is closed. So these functions request few entries per call.
  */
 
 export type Level = ClassicLevel<Buffer, Buffer>
 
-/** One key of LevelDB, and its value. */
+/** A key in LevelDB and its value. */
 export type Entry = readonly [name: Buffer, bytes: Buffer]
 
 export interface Readable {
@@ -19,29 +19,29 @@ export interface Readable {
 interface ReadOptions {
   readonly reverse?: boolean
   readonly snapshot?: AbstractSnapshot | undefined
-  /** Most bytes of entries that are read at once, though at least one entry is. Default 16 KiB. */
+  /** Size in bytes after which one read of LevelDB ends; it reads at least one entry. Default 16 KiB. */
   readonly bytesAtOnce?: number | undefined
 }
 
 export interface ScanOptions extends ReadOptions {
-  /** Most entries that are yielded at once. Default 128. */
+  /** Maximum number of entries that are yielded together. Default 128. */
   readonly atOnce?: number
-  /** Most entries in all. Default: all of the range. */
+  /** Maximum number of entries in total. Default: all entries of the range. */
   readonly limit?: number
 }
 
-/** Most entries that are read at once, for which the binding allocates 8 KB. */
+/** Maximum number of entries of one read, for which the binding allocates 8 KB. */
 const mostAtOnce = 128
-/** Entries of the first read of a range of unknown length: most ranges are short. */
+/** Maximum number of entries of the first read of a range of unknown length, since most ranges are short. */
 const fewAtOnce = 16
 const usualBytesAtOnce = 16 * 1024
 
-/** Reads entries from anywhere in a range, as of the creation of the cursor, or of the snapshot. The caller closes it. */
+/** Reads entries from any place in a range, as of the creation of the cursor or of the snapshot. The caller closes the cursor. */
 export class Cursor {
   readonly #iterator: AbstractIterator<Level, Buffer, Buffer>
   #size: number
 
-  /** @param expected how many entries will be read, if that is known */
+  /** @param expected how many entries will be read, if the caller knows */
   constructor(
     { level }: Readable,
     { gte, lt }: KeyRange,
@@ -52,7 +52,7 @@ export class Cursor {
     this.#size = expected
   }
 
-  /** Moves to the first entry from the key on, in reverse to the last up to it. Finds nothing if the key is outside the range. */
+  /** Moves to the first entry at or after the key (in reverse: the last at or before it). Finds nothing outside the range. */
   seek(key: Buffer): void {
     this.#iterator.seek(key)
     this.#size = fewAtOnce
@@ -63,7 +63,7 @@ export class Cursor {
     return entry
   }
 
-  /** Some of the next entries, at most `most`; none at the end of the range. */
+  /** Some of the next entries, at least one and at most `most`; none at the end of the range. */
   nextOf(most: number): Promise<Entry[]> {
     const size = Math.min(this.#size, mostAtOnce)
     this.#size = size * 4
@@ -89,7 +89,7 @@ export async function* scan(
       next = undefined
       if (entries.length === 0) return
       left -= entries.length
-      // A caller that has taken this many takes more: LevelDB reads ahead meanwhile.
+      // A caller that has read this much will probably read more, so LevelDB reads ahead while the caller works.
       if ((chunks >= 2 || entries.length === mostAtOnce) && left > 0) {
         next = cursor.nextOf(Math.min(atOnce, left))
         next.catch(() => {})
@@ -101,7 +101,7 @@ export async function* scan(
   }
 }
 
-/** The first entries of a range: at most `limit`, and no more once they exceed `bytes` together. */
+/** The first entries of a range: at most `limit`, and no further ones once their total size exceeds `bytes`. */
 export async function firstEntries(
   database: Readable,
   range: KeyRange,
@@ -117,7 +117,7 @@ export async function firstEntries(
   return found
 }
 
-/** The first keys of a range, at most `limit`: LevelDB's binding copies no values. */
+/** The first keys of a range, at most `limit`. Unlike `firstEntries`, this copies no values out of LevelDB. */
 export async function firstKeys({ level }: Readable, range: KeyRange, limit: number): Promise<Buffer[]> {
   const iterator = level.keys({ ...range, highWaterMarkBytes: usualBytesAtOnce })
   const found: Buffer[] = []

@@ -9,7 +9,7 @@ import { RecentCommits } from './recent-commits.ts'
 
 type IsWanted = Parameters<RecordStore['logWhen']>[0]
 
-/** The JSON of an entry, which follows the thing id and a NUL. */
+/** The JSON of an entry. In the entry it follows the thing id and a NUL. */
 interface Entry {
   readonly receivedAt: number
   readonly broadcast: boolean
@@ -18,16 +18,16 @@ interface Entry {
 }
 
 const readAtOnce = 100
-/** Bound for entries that are read by their keys: the binding has each in memory twice for a moment. */
+/** Limit in bytes for reading entries by their keys: LevelDB's binding briefly has each entry in memory twice. */
 const bytesAtOnce = 64 * 1024
 
-/** The commits that a log reader may have to read again, by write number. */
+/** The logged commits (`RecordStore.logWhen`), by write number. */
 export class LevelCommitLog {
-  /** Undefined: no commit is wanted. */
+  /** Whether a commit is to be logged; undefined: no commit is. */
   isWanted: IsWanted | undefined
   readonly #database: Database
   readonly #recent = new RecentCommits()
-  /** Lower bounds for the write numbers of each thing's entries: those since the start, or all once `#learnt` has resolved. */
+  /** Lower bounds, by thing, for the write numbers of its entries since the start, or of all once `#learnt` has resolved. */
   readonly #first = new Map<string, number>()
   #learnt: Promise<void> | undefined
 
@@ -35,7 +35,7 @@ export class LevelCommitLog {
     this.#database = database
   }
 
-  /** The entry to put with a commit; undefined if the commit is not wanted. */
+  /** The entry to put with a commit; undefined if the commit is not to be logged. */
   entryOf(commit: Commit): readonly [key: Buffer, bytes: Buffer] | undefined {
     const { records, latest, stored } = commit
     if (!stored || (records.length === 0 && latest.length === 0)) return undefined
@@ -44,7 +44,7 @@ export class LevelCommitLog {
     return [logKey(commit.writeNumber), encode(commit)]
   }
 
-  /** Called when the entry of a commit is stored, in the order of the write numbers, before the commit is delivered. */
+  /** Called in the order of the write numbers when the entry of a commit is stored, before the commit is delivered. */
   added({ thingId, writeNumber }: Commit, entry: Buffer): void {
     this.#recent.add({ thingId, writeNumber, bytes: entry.length })
   }
@@ -65,14 +65,14 @@ export class LevelCommitLog {
     return commits
   }
 
-  /** The entries of the wanted things, and all entries where `#recent` does not know their things. */
+  /** The entries of the query's things; in the part of the log before `#recent`, the entries of all things. */
   async *#entries(query: LogQuery): AsyncGenerator<readonly LevelEntry[], void> {
     const { order, isOf } = query
     const isUp = order === 'asc'
     const limit = Math.min(query.limit, readAtOnce)
     let { after, before } = query
     while (after + 1 < before) {
-      // `from` may have risen while entries were read.
+      // `#recent.from` may have risen while entries were read.
       const known = isOf ? this.#recent.from : Number.POSITIVE_INFINITY
       if (isOf && (isUp ? after + 1 >= known : before > known)) {
         const selected = this.#recent.select({ after, before, order, limit, isOf, bytes: bytesAtOnce })
@@ -97,7 +97,7 @@ export class LevelCommitLog {
     return keys.flatMap((key, place) => (values[place] ? [[key, values[place]] as const] : []))
   }
 
-  /** Not synced: entries that a crash brings back are trimmed again. */
+  /** Not synced, since entries that a crash restores are trimmed again. */
   async trim(writeNumbers: readonly number[]): Promise<void> {
     if (writeNumbers.length === 0) return
     const batch = this.#database.batch()
@@ -105,7 +105,7 @@ export class LevelCommitLog {
     await this.#database.write(batch, { sync: false })
   }
 
-  /** Removes a thing's entries from the write number `from` on (inclusive). Reads the log only from the thing's first entry on. */
+  /** Removes a thing's entries from the write number `from` on (inclusive). Reads only the log from the thing's first entry on. */
   async removeThing(thingId: string, from: number): Promise<void> {
     this.#learnt ??= this.#learn()
     await this.#learnt
@@ -117,7 +117,7 @@ export class LevelCommitLog {
     )
   }
 
-  /** Called when a thing's entries are removed. */
+  /** Called when the entries of a thing were removed. */
   forgetThing(thingId: string): void {
     this.#first.delete(thingId)
   }
@@ -139,7 +139,7 @@ export class LevelCommitLog {
   }
 }
 
-/** @param from inclusive @param to exclusive */
+/** A range of log keys. @param from write number, inclusive @param to write number, exclusive */
 function between(from: number, to: number): KeyRange {
   const { gte, lt } = keysOf(prefix.log)
   return { gte: from > 0 ? logKey(from) : gte, lt: Number.isFinite(to) ? logKey(Math.max(to, 0)) : lt }

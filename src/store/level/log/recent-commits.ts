@@ -9,32 +9,32 @@ export interface LoggedCommit {
 
 export interface RecentQuery extends Omit<LogQuery, 'isOf'> {
   readonly isOf: (thingId: string) => boolean
-  /** Most bytes of the selected entries together, though at least one is selected. */
+  /** Maximum total size of the selected entries in bytes; the first entry is selected even if it is larger. */
   readonly bytes: number
 }
 
-/** 24 bytes each. */
+/** Default for the maximum number of commits. Each takes 24 bytes. */
 const usualCapacity = 100_000
 
-/** The things of the newest commits of the log: a reader of some things finds their commits without reading the others. */
+/** The things of the newest commits in the log. With them, a reader of some things need not read the commits of other things. */
 export class RecentCommits {
   readonly #capacity: number
-  /** Columns of the commits, by write number: three arrays of plain values take half the memory of one of objects. */
+  /** Columns of the commits, by write number: three arrays of plain values take half the memory of one array of objects. */
   #writeNumbers: number[] = []
   #things: string[] = []
   #lengths: number[] = []
 
-  /** @param capacity most commits; beyond it, the older half is forgotten */
+  /** @param capacity maximum number of commits; when it is reached, the older half is discarded */
   constructor(capacity = usualCapacity) {
     this.#capacity = capacity
   }
 
-  /** Write number from which on every commit of the log is known; Infinity: none is. */
+  /** Lowest write number from which every commit in the log is known; Infinity if no commit is known. */
   get from(): number {
     return this.#writeNumbers[0] ?? Number.POSITIVE_INFINITY
   }
 
-  /** Adds a commit that is newer than all others. */
+  /** Adds a commit that is newer than all earlier ones. */
   add({ thingId, writeNumber, bytes }: LoggedCommit): void {
     if (this.#writeNumbers.length >= this.#capacity) {
       const half = this.#capacity >> 1
@@ -47,7 +47,7 @@ export class RecentCommits {
     this.#lengths.push(bytes)
   }
 
-  /** The write numbers of the first known commits that match a query, in its order. Some may have left the log. */
+  /** The write numbers of the first known commits that match a query, in its order. Some may have been trimmed from the log. */
   select({ after, before, order, limit, isOf, bytes }: RecentQuery): number[] {
     const selected: number[] = []
     let left = bytes
@@ -63,7 +63,7 @@ export class RecentCommits {
     return selected
   }
 
-  /** The index of the first commit from a write number on. */
+  /** The index of the first commit with this write number or a higher one. */
   #placeOf(writeNumber: number): number {
     return partitionPoint(this.#writeNumbers, each => each < writeNumber)
   }

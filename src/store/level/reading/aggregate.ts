@@ -16,7 +16,7 @@ export async function aggregate(
   query: AggregateQuery,
   closing: AbortSignal,
 ): Promise<Aggregates | undefined> {
-  // One snapshot for all reads, which see no write in between.
+  // One snapshot for all reads, so that no read sees a later write.
   const snapshot = database.level.snapshot()
   try {
     const number = (await database.level.get(resourceKey(thingId, key), { snapshot }))?.readUInt32BE(0)
@@ -54,7 +54,7 @@ async function fold(
     const keys = recordKeys(resource, range.from, range.to)
     for await (const entries of entriesIn(database, keys, { reverse, snapshot })) {
       for (const entry of entries) {
-        // After each entry, since a chunk holds hundreds of records.
+        // Pauses between entries, since a chunk can have hundreds of records.
         const pause = readSlices.pause()
         if (pause) await pause
         closing.throwIfAborted()

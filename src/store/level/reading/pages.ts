@@ -7,7 +7,7 @@ import { chunksIn } from '../chunks/time-line.ts'
 import type { Database } from '../database/database.ts'
 import { behind, type KeyRange, keyAtPosition, positionText, recordKeys } from '../keys.ts'
 
-/** Least size of a packed record. With it, a short page reads few chunks and the removed entries behind them. */
+/** Minimum size in bytes of a packed record. Reads are sized by it, so that a short page reads only few chunks. */
 const bytesOfRecord = 4
 const bytesAtOnce = { least: 4 * 1024, most: 16 * 1024 }
 
@@ -31,7 +31,7 @@ export async function readPage(
       ? { ...range, gte: behind(after) }
       : { ...range, lt: after }
     : range
-  // A cursor outside the range would swap the bounds.
+  // With a cursor outside the range, the bounds of `wanted` are in the wrong order.
   if (Buffer.compare(wanted.gte, wanted.lt) >= 0) return { records: [] }
   const reverse = order === 'desc'
   const records: StoredRecord[] = []

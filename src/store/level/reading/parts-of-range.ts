@@ -7,10 +7,10 @@ import { rollupKeys, rollupParts } from '../keys.ts'
 import { type DayRollup, decodeDay } from '../rollups/day-rollup.ts'
 import { dayLength, dayOf, quarterHour } from '../rollups/days.ts'
 
-/** A part of a range with a rollup, or one whose records must be read. */
+/** A part of a range: either one with a rollup, or one in which the records must be read. */
 type PartOfRange = { readonly rollup: BucketSummary } | { readonly toFold: FoldedRange }
 
-/** The parts of a query's range, in its order, a day at a time, without parts that are known to have no records. */
+/** The parts of a query's range, in the order of the query, a day at a time, without parts that are known to have no records. */
 export async function* partsOfRange(
   database: Readable,
   resource: number,
@@ -30,7 +30,7 @@ export async function* partsOfRange(
     for await (const entries of scan(database, days, { snapshot, reverse: !isForwards })) {
       for (const [key, bytes] of entries) {
         const rollup = decodeDay(rollupParts(key)?.day ?? 0, bytes)
-        // The records of a day with a damaged rollup are read.
+        // If a rollup is damaged, the records of its day are read instead.
         if (!rollup) continue
         const { day } = rollup
         const before = isForwards ? { from, to: day } : { from: day + dayLength, to }
@@ -45,7 +45,7 @@ export async function* partsOfRange(
   if (from < to) yield [{ toFold: { from, to } }]
 }
 
-/** Ascending. */
+/** The parts of one day, ascending. */
 function partsOfDay(
   { day, quarters, withoutRollup }: DayRollup,
   range: FoldedRange,

@@ -23,11 +23,11 @@ export class LevelSnapshot implements Snapshot {
   readonly writeNumber: number
   readonly #database: Database
   readonly #snapshot: AbstractSnapshot
-  /** Cursors that a reader has left for the next reader, since a reader of one thing needs them for a few resources only. */
+  /** Cursors that an earlier reader has left for reuse, since a reader of one thing needs them only for a few resources. */
   #idle: NewestRecords | undefined
   #isClosed = false
 
-  /** Called between two commits. @param writeNumber of the earlier commit */
+  /** Called between two commits. @param writeNumber number of the earlier commit */
   constructor(database: Database, writeNumber: number) {
     this.#database = database
     this.#snapshot = database.level.snapshot()
@@ -98,7 +98,7 @@ export class LevelSnapshot implements Snapshot {
     })
   }
 
-  /** @param range keys whose values are resource numbers @param namesIn decodes such a key */
+  /** @param range keys with resource numbers as values @param namesIn decodes such a key */
   async *#readNewest(
     range: KeyRange,
     namesIn: (name: Buffer) => { thingId: string; key: string },

@@ -7,19 +7,19 @@ import { rollupKeys } from '../keys.ts'
 import { dayOf, quarterHour } from './days.ts'
 
 /**
- * Rollups of the quarter hours of a day that have records, in one entry, by column. A quarter hour whose first or last value is
- * long has no rollup: its records are read for each query.
+ * Rollups of those quarter hours of a day that have records, in one entry, by column. A quarter hour with a long first or last
+ * value has no rollup: its records are read for each query.
  */
 export interface DayRollup {
   /** Start of the day, milliseconds. */
   readonly day: number
-  /** In order. */
+  /** Rollups in the order of time. */
   readonly quarters: readonly BucketSummary[]
   /** Starts of the quarter hours that have records but no rollup. */
   readonly withoutRollup: ReadonlySet<number>
 }
 
-/** Most characters of a value in a rollup. */
+/** Maximum number of characters of a value in a rollup. */
 const longestText = 64
 const textEnd = '\x01'
 const sumLength = 4
@@ -72,7 +72,7 @@ export function decodeDay(day: number, bytes: Buffer): DayRollup | undefined {
   return { day, quarters, withoutRollup }
 }
 
-/** Deletes the rollups of the days from `from` to `to` (both inclusive, milliseconds) in a batch that removes records. */
+/** Deletes the rollups of the days from that of `from` to that of `to` (both inclusive, milliseconds) in a batch. */
 export async function dropRollups(
   database: Readable,
   batch: Batch,

@@ -9,14 +9,14 @@ import { encodeDay } from './day-rollup.ts'
 import { dayLength, dayOf, quarterHours } from './days.ts'
 
 /**
- * The missing rollups of the days in a range, as entries to put.
+ * The rollups that are missing for the days of a range, as entries to put.
  *
- * Only a finished day gets a rollup: later changes of the day are late records and removals, which remove the rollup
- * (`dropRollups`). A day with a damaged entry gets no rollup, and does not stop the days behind it from getting theirs.
+ * Only a finished day gets a rollup: later changes are late records and removals, which delete the rollup. A day with a
+ * damaged entry gets no rollup, but the days after it still get theirs.
  *
  * @param from start of a day, milliseconds
- * @param to milliseconds; days that end after it are left out
- * @param fewest fewest records of a day with a rollup
+ * @param to milliseconds; days that end after `to` are left out
+ * @param fewest minimum number of records of a day that gets a rollup
  */
 export async function* rollupsOf(
   database: Readable,
@@ -30,7 +30,7 @@ export async function* rollupsOf(
     const [next] = await firstEntries(database, rest, { limit: 1 })
     if (!next) return
     const nextDay = dayOf(datetimeInRecordKey(next[0]))
-    // Skips days without an entry. Such a day may have records in a chunk that begins before it, but few.
+    // Skips days without an entry. Such a day may have records in a chunk that begins earlier, but only few.
     if (nextDay > day) {
       day = nextDay - dayLength
       continue

@@ -4,15 +4,15 @@ import { strikeOut } from '../../../core/refusals/redactor.ts'
 import type { Client } from '../script.ts'
 import { parseRedisUrl, type ServerAddress, shownAddress } from './redis-url.ts'
 
-/** Most milliseconds of a blocking command: a connection that is silent for 5 s is closed. */
+/** Maximum milliseconds for which a command may block, since a connection that is silent for 5 s is closed. */
 export const longestBlock = 2_000
 
 /** Milliseconds. */
 const connectTimeout = 2_000
-/** Milliseconds after which a cluster must serve, at the start. */
+/** Milliseconds within which a cluster must serve all slots at the start. */
 const clusterDeadline = 15_000
 
-/** A command in flight when a connection ends is rejected, since it may have run, and never sent again: the caller decides. */
+/** A command in flight when a connection ends is rejected and never resent, since it may have run: the caller has to decide. */
 const rules = {
   lazyConnect: true,
   connectTimeout,
@@ -21,15 +21,15 @@ const rules = {
   maxRetriesPerRequest: 0,
   maxLoadingRetryTime: 1_000,
   retryStrategy: reconnectDelay,
-  // Redis 7.0 does not know the command for it.
+  // Redis 7.0 does not have the command that ioredis would send (CLIENT SETINFO).
   disableClientInfo: true,
 } as const satisfies RedisOptions
 
 /**
- * Connects to Redis, or to the Redis Cluster of which the url names one or more nodes. Resolves when Redis accepts commands,
- * after a restart when it has loaded its data. From then on the client reconnects by itself, at least every second.
+ * Connects to Redis, or to the Redis Cluster with the nodes that the url names. Resolves when Redis accepts commands, which
+ * after a restart is when it has loaded its data. From then on the client reconnects by itself, and tries at least every second.
  *
- * @param url the format is in redis-url.ts
+ * @param url URL in the format that redis-url.ts describes
  * @throws Error for the operator, without user and password: the url is invalid, Redis cannot be reached or refuses the client
  */
 export async function openClient(url: string): Promise<Client> {
@@ -43,17 +43,17 @@ export async function openClient(url: string): Promise<Client> {
   return await connect(new Cluster([first], clusterOptions(first)), addresses)
 }
 
-/** A second connection with the same options, for commands that block, `longestBlock` at most. @throws Error like `openClient` */
+/** A second connection with the same options, for commands that block up to `longestBlock`. @throws Error like `openClient` */
 export async function duplicateForBlocking(client: Client): Promise<Client> {
   if (client instanceof Cluster) return await connect(client.duplicate(), [client.options.redisOptions ?? {}])
   return await connect(client.duplicate(), [client.options])
 }
 
 /**
- * A second connection to the server that has a key. It does not reconnect, since another server of a cluster may have the key
- * then. (The cluster subscriber of ioredis does not report lost messages.)
+ * A second connection to the server that has a key. It does not reconnect, since by then another server of the cluster may have
+ * the key. (The cluster subscriber of ioredis is not used because it does not report lost messages.)
  *
- * @throws Error like `openClient`, or that no server has the key now
+ * @throws Error like `openClient`, or if no server has the key now
  */
 export async function connectToServerOf(client: Client, key: string): Promise<Redis> {
   const asked = mastersOf(client).map(async master => {
@@ -64,7 +64,7 @@ export async function connectToServerOf(client: Client, key: string): Promise<Re
   return await connect(server.duplicate({ retryStrategy: () => null }), [server.options])
 }
 
-/** The servers that take writes. */
+/** The servers that accept writes. */
 export function mastersOf(client: Client): readonly Redis[] {
   return client instanceof Cluster ? client.nodes('master') : [client]
 }
@@ -82,7 +82,7 @@ function clusterOptions({ username, password, tls }: ServerAddress): ClusterOpti
     retryDelayOnClusterDown: 0,
     clusterRetryStrategy: reconnectDelay,
     redisOptions: { ...rules, ...login, ...(tls ? { tls } : {}) },
-    // A certificate is for host names.
+    // Keeps host names instead of resolving them, since a certificate is for host names.
     ...(tls ? { dnsLookup: (host, callback) => callback(null, host) } : {}),
   }
 }
@@ -96,7 +96,7 @@ async function connect<C extends Client>(client: C, addresses: readonly ServerAd
   client.on('error', (error: Error & { lastNodeError?: Error }) => {
     newest = error.lastNodeError ?? error
   })
-  // The answer of one server says more than the failure to reach another one.
+  // Prefers an error reply of one server to the failure to reach another server, since it says more.
   let refusal: Error | undefined
   client.on('node error', (error: Error) => {
     if (error instanceof ReplyError) refusal = error
@@ -115,13 +115,13 @@ async function connect<C extends Client>(client: C, addresses: readonly ServerAd
   }
 }
 
-/** Resolves when every master is connected: until then, the client refuses the second of two commands to a master. */
+/** Resolves when every master is connected: before that, the client refuses the second of two commands to a master. */
 async function connectCluster(cluster: Cluster): Promise<void> {
   const done = new AbortController()
   const late = delay(clusterDeadline, undefined, { signal: done.signal }).then(() => {
     throw new Error('the cluster does not serve all slots')
   })
-  // If a cluster does not serve all slots, ioredis retries, and the promise of `connect` never settles.
+  // If a cluster does not serve all slots, ioredis keeps retrying, and the promise of `connect` never settles.
   const ready = new Promise<void>(resolve => cluster.once('ready', resolve))
   try {
     await Promise.race([cluster.connect(), ready, late])
@@ -131,7 +131,7 @@ async function connectCluster(cluster: Cluster): Promise<void> {
   }
 }
 
-/** Selects the database explicitly: if it does not exist, ioredis uses another one without an error. */
+/** Selects the database explicitly: if it does not exist, ioredis would use another database without an error. */
 async function inItsDatabase(client: Redis): Promise<Redis> {
   const { db = 0 } = client.options
   if (db === 0) return client
@@ -150,18 +150,18 @@ async function isOfCluster(client: Redis): Promise<boolean> {
   try {
     return (await client.info('cluster')).includes('cluster_enabled:1')
   } catch {
-    // INFO is forbidden.
+    // The user lacks the permission for INFO.
     return false
   }
 }
 
-/** @param addresses whose passwords are removed from the reason: a server quotes an unknown command with its arguments */
+/** @param addresses their passwords are removed from the reason, since a server quotes an unknown command with its arguments */
 function reasonIn(error: unknown, addresses: readonly ServerAddress[]): string {
   const { message, code } = error as NodeJS.ErrnoException
   if (/cluster support disabled/.test(message)) {
     return 'this Redis is not a cluster: give only one URL'
   }
-  // If a name has several addresses and none answers, the error of Node has no message.
+  // If a host name has several addresses and none answers, the error of Node.js has no message.
   return addresses.reduce(
     (text, { password }) => (password ? strikeOut(password, text.replaceAll(password, '[redacted]')) : text),
     message || code || 'unknown reason',
@@ -174,14 +174,14 @@ const interval = 1_000
 const patience = 5
 
 /**
- * Closes a silent connection, so that the client makes a new one: if packets are lost, TCP would retry for a quarter of an
- * hour. The timer of ioredis' own `socketTimeout` outlives the connection and then closes the next one. Blocking commands
- * block for less than `patience`: 2 s.
+ * Closes a silent connection, so that the client reconnects: if packets are lost, TCP would retry for a quarter of an hour.
+ * The `socketTimeout` of ioredis is not used because its timer outlives the connection and then closes the next connection.
+ * Blocking commands block for at most 2 s (`longestBlock`), which is less than `patience`.
  */
 function endWhenSilent(redis: Redis): void {
   redis.on('connect', () => {
     const { stream } = redis
-    // Counts intervals instead of time: after a long pause of this process, replies are still unread.
+    // Counts intervals instead of time: after a long pause of this process, replies may have arrived but are not read yet.
     let silent = 0
     const timer = setInterval(() => {
       silent++
@@ -189,7 +189,7 @@ function endWhenSilent(redis: Redis): void {
         const text = `Redis was silent for ${patience} s`
         stream.destroy(Object.assign(new Error(text), { code: 'ETIMEDOUT' }))
       }
-      // Until the connection is ready, ioredis itself sends commands.
+      // Before the connection is ready, ioredis itself sends commands.
       else if (redis.status === 'ready') redis.ping().catch(() => {})
     }, interval)
     stream.on('data', () => {

@@ -20,7 +20,7 @@ export class RedisDatabase {
     return await orStoreError(script.run(this.#client, this.keys.head, args))
   }
 
-  /** Bulk strings of the reply are bytes. @throws ThingwireError store_unavailable, store_full */
+  /** @returns the reply, with bulk strings as bytes @throws ThingwireError store_unavailable, store_full */
   async call(command: string, ...args: readonly Argument[]): Promise<Reply> {
     return await orStoreError(this.#client.callBuffer(command, ...args) as Promise<Reply>)
   }
@@ -34,14 +34,14 @@ async function orStoreError<T>(asked: Promise<T>): Promise<T> {
   }
 }
 
-/** Converts an error of Redis, or of the connection, to the error of the contract. */
+/** Converts an error of Redis, or of the connection, to an error of the contract. */
 export function storeError(error: unknown): ThingwireError {
   if (error instanceof ThingwireError) return error
   const isFull = error instanceof Error && error.message.startsWith('OOM')
   return new ThingwireError(isFull ? 'store_full' : 'store_unavailable', undefined, { cause: error })
 }
 
-/** Errors of a server that starts, is busy, or is being replaced. */
+/** Replies of a server that is starting, is busy, or is being replaced. */
 const passing = /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY|NOREPLICAS)\b/
 
 /** Whether the same call may succeed later: the connection was lost, or Redis is not ready. */

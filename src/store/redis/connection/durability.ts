@@ -4,20 +4,20 @@ import { shownAddress } from './redis-url.ts'
 import { type ServerSettings, serverSettings } from './server-settings.ts'
 
 export interface DurabilityOptions {
-  /** Accept a Redis that may lose or evict acknowledged writes, with a warning. Default false. */
+  /** Whether to accept, with a warning, a Redis that may lose or evict acknowledged writes. Default false. */
   readonly allowUnsafe?: boolean
-  /** How many replicas must have a write before it is acknowledged; 0 or more. Default 0. */
+  /** How many replicas must have a write before it is acknowledged. Default 0. */
   readonly replicas?: number
-  /** Whether these replicas must have the write on their disks, too: Redis 7.2 and later. Default false. */
+  /** Whether these replicas must also have the write on disk; needs Redis 7.2 or later. Default false. */
   readonly replicasFsync?: boolean
 }
 
 /**
- * Checks whether the servers keep acknowledged writes: in a cluster, every master.
+ * Checks whether the server, or in a cluster every master, keeps acknowledged writes.
  *
- * @returns lines for the operator: how durable an acknowledged write is, and settings that reduce this or could not be checked
- * @throws Error for the operator: older than Redis 7.0; a replica; no append-only file, or keys may be evicted (unless
- * `allowUnsafe`); `replicasFsync` before Redis 7.2
+ * @returns lines for the operator: how durable an acknowledged write is, and warnings of settings that reduce this or are unknown
+ * @throws Error for the operator: Redis is older than 7.0 or, with `replicasFsync`, than 7.2; it is a replica; or, unless
+ * `allowUnsafe` is set, it has no append-only file or may evict keys
  */
 export async function checkDurability(client: Client, options: DurabilityOptions) {
   const statements = new Set<string>()
@@ -45,7 +45,7 @@ interface Say {
   state(text: string): void
   warn(text: string): void
   refuse(text: string): never
-  /** Refuses unless `allowUnsafe`. */
+  /** Refuses the server, or with `allowUnsafe` only warns. */
   unsafe(text: string): void
 }
 

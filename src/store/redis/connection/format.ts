@@ -1,21 +1,21 @@
 import { redisKeys } from '../keys.ts'
 import { type Client, pairsIn, type Reply, Script } from '../script.ts'
 
-/** Version of the keys and their contents, also of documents (docs/reference/storage.md). A new kind of entry needs a new version. */
+/** Version of the keys and their contents, including documents (docs/reference/storage.md). A new kind of entry needs a new one. */
 export const formatVersion = 3
-/** Older format, whose entries are all valid in today's. */
+/** An older format. All its entries are also valid in the current format. */
 const readFormat = 1
-/** Number of hash slots of the things. The format has room for sixteen; this version reads one. */
+/** Number of hash slots over which things are distributed. The format allows up to 16; this version supports one. */
 const partitions = '1'
 
 const openScript = new Script('open-format')
 
 /**
- * Creates the format of a new store, or upgrades an older one. Several nodes may call it at once.
+ * Creates the format entry of a new store, or upgrades an older format. Several nodes may call it at the same time.
  *
  * @returns the older format, if there was one
- * @throws Error for the operator, and changes nothing: another format, nodes of an older version use the store, another number of
- * partitions, or half a store
+ * @throws Error for the operator, without any change, if the store has another format or number of partitions, is used by nodes
+ * of an older version, or is only half migrated
  */
 export async function openFormat(client: Client, prefix: string): Promise<string | undefined> {
   const reply = await openScript.run(client, redisKeys(prefix).head, [formatVersion, readFormat, partitions])

@@ -10,34 +10,35 @@ const retryAfter = 50
 
 /** Deadlines of a write, by the monotonic clock (`performance.now()`). */
 export interface Deadline {
-  /** A write that Redis executes later has no effect. */
+  /** If Redis executes a write later than this, the write has no effect. */
   readonly at: number
-  /** Until then, Redis is asked for a lost reply; not before `at`. */
+  /** Time until which Redis is asked for a lost reply; not earlier than `at`. */
   readonly lastAt: number
 }
 
 /**
- * Runs scripts that write, one after another, and finds out in the end whether each took effect. For that, each write has a
- * number, under which Redis keeps its reply, and a deadline by Redis' clock.
+ * Runs scripts that write, one after another, and finds out whether each took effect. For this, each write has a number, under
+ * which Redis stores its reply, and a deadline by Redis' clock.
  *
- * When a reply is lost, Redis is asked for it, and cancels the write if it had no effect yet. If Redis does not answer before the
- * deadline, the write took effect before that or never will, however late it arrives.
+ * If a reply is lost, Redis is asked for it, and cancels the write if it had no effect yet. If Redis does not answer before the
+ * deadline, the write either took effect before the deadline or never will, however late it arrives at Redis.
  */
 export class NumberedWrites {
   readonly #database: RedisDatabase
   readonly #clock: RedisClock
   #number = 0
 
-  /** @param database on which the node has no other numbered writes, over a connection that waits for replicas */
+  /** @param database a connection that waits for replicas; no other instance may make numbered writes for its node */
   constructor(database: RedisDatabase, clock = new RedisClock()) {
     this.#database = database
     this.#clock = clock
   }
 
   /**
-   * @param script its arguments begin with node, number and deadline (`begin_write` in scripts/lib.lua)
-   * @returns the items of the reply, if it was lost only the first; undefined: the write had no effect, and can be tried again
-   * @throws ThingwireError store_full: no effect; store_unavailable; store_timeout: it took effect before the deadline or never
+   * @param script a script with node, number and deadline as its first arguments (`begin_write` in scripts/lib.lua)
+   * @returns the items of the reply, or only the first if the reply was lost; undefined if the write had no effect: retry it
+   * @throws ThingwireError store_full: the write had no effect; store_unavailable: Redis refused a command; store_timeout: the
+   * write took effect before the deadline or never will
    */
   async run(
     script: Script,
@@ -72,7 +73,7 @@ export class NumberedWrites {
     return rest.length > 0 ? rest : undefined
   }
 
-  /** By a script, which runs on the server with the store: each server of a cluster has its own clock. */
+  /** Uses a script, which runs on the server with the store, since each server of a cluster has its own clock. */
   async #askTime(): Promise<void> {
     this.#heard(await this.#database.run(settle, this.#database.node, 0))
   }

@@ -33,7 +33,7 @@ export const redisStoreRules = {
 const { url: address, ...others } = redisStoreRules
 const entries = Object.entries(others).map(([name, rule]) => [name, ifGiven(rule)] as const)
 
-/** The same for a program that calls `createRedisStore`, where all but `url` are optional. The URL may contain a password. */
+/** Rules for a program that calls `createRedisStore`: all options except `url` are optional. The URL may contain a password. */
 export const givenRedisStoreRules = {
   url: { ...address, secret: true },
   ...Object.fromEntries(entries),

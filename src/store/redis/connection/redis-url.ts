@@ -5,10 +5,10 @@ export type ServerAddress = Pick<RedisOptions, 'host' | 'port' | 'username' | 'p
 const defaultPort = 6379
 
 /**
- * Parses `redis://[[user]:password@]host[:port][/database]`, `rediss://` for TLS. Several URLs with commas between them are
+ * Parses `redis://[[user]:password@]host[:port][/database]`, or `rediss://` for TLS. Several URLs, separated by commas, are
  * nodes of one cluster, with the same user and password.
  *
- * @throws Error for the operator, without the text, which may contain a password
+ * @throws Error for the operator, which does not quote the text, since it may contain a password
  */
 export function parseRedisUrl(text: string): readonly [ServerAddress, ...ServerAddress[]] {
   const [first = '', ...others] = text.split(',').map(part => part.trim())
@@ -34,7 +34,7 @@ function parseOne(text: string): ServerAddress {
     )
   }
   return {
-    // An IPv6 address is in brackets.
+    // Removes the brackets of an IPv6 address.
     host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
     port: url.port === '' ? defaultPort : Number(url.port),
     db: Number(database),

@@ -5,23 +5,23 @@ import { longestBlock } from './connection.ts'
 import type { DurabilityOptions } from './durability.ts'
 
 /**
- * Runs commands that write, and resolves when `replicas` replicas have the write, on their disks with `replicasFsync`. Rejects
- * with `store_timeout` after 2 s: then the write is on the master, and a resend finds it and waits again.
+ * Runs commands that write. A call resolves when `replicas` replicas have the write, with `replicasFsync` on disk. After 2 s it
+ * rejects with `store_timeout`: the write is then on the master, and a resend finds it there and waits again.
  *
- * @param client used for nothing else, since it blocks (`duplicateForBlocking`)
+ * @param client not to be used for anything else, since its commands block (`duplicateForBlocking`)
  */
 export function waitingForReplicas(client: Client, options: DurabilityOptions): Caller {
   const { replicas = 0, replicasFsync = false } = options
   const [wait, ...numbers] = replicasFsync ? ['WAITAOF', 1, replicas] : ['WAIT', replicas]
   return {
     async callBuffer(command, ...args) {
-      // Both over one connection: WAIT waits for the writes of its own connection.
+      // Both commands use one connection, since WAIT waits only for the writes of its own connection.
       const sent = client.pipeline().callBuffer(command, ...args)
       const replies = await sent.call(String(wait), ...numbers, longestBlock).exec()
       const [[refusal, reply] = [], [failure, reached] = []] = replies ?? []
       if (refusal) throw await followed(client, refusal)
       if (failure) throw failure
-      // WAITAOF returns the master first.
+      // WAITAOF returns two numbers: of masters, then of replicas.
       const [there] = [reached].flat().slice(-1)
       if (Number(there) < replicas) throw new ThingwireError('store_timeout')
       return reply
@@ -29,7 +29,7 @@ export function waitingForReplicas(client: Client, options: DurabilityOptions): 
   }
 }
 
-/** The client of a cluster follows a redirection for one command, but not for a pipeline: it refreshes its slots for the next try. */
+/** Refreshes the slots for the next try after a redirection, which the client of a cluster does not follow for a pipeline. */
 async function followed(client: Client, refusal: Error): Promise<Error> {
   if (!(client instanceof Cluster && /^(MOVED|ASK) /.test(refusal.message))) return refusal
   await new Promise<unknown>(resolve => client.refreshSlotsCache(resolve))

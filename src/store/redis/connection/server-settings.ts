@@ -1,8 +1,8 @@
 import { type Redis, ReplyError } from 'ioredis'
 
-/** Settings of a server; undefined: the server does not give the setting. */
+/** Settings of a server; a setting is undefined if the server does not reveal it. */
 export interface ServerSettings {
-  /** Such as `7.0.15`. */
+  /** For example `7.0.15`. */
   readonly version: string | undefined
   readonly isReplica: boolean
   /** `yes` or `no`. */
@@ -13,14 +13,14 @@ export interface ServerSettings {
   readonly isFsyncOffInRewrite: string | undefined
   /** maxmemory-policy. */
   readonly policy: string | undefined
-  /** Bytes; `0`: no limit. */
+  /** Bytes; `0` if there is no limit. */
   readonly maxmemory: string | undefined
   /** Bytes. */
   readonly usedMemory: string | undefined
   readonly replicas: number | undefined
 }
 
-/** Asks with CONFIG, and with INFO for the rest: a managed Redis may forbid CONFIG. */
+/** Reads the settings with CONFIG, and the rest with INFO, since a managed Redis may forbid CONFIG. */
 export async function serverSettings(server: Redis): Promise<ServerSettings> {
   const [info, config] = await Promise.all([readInfo(server), readConfig(server)])
   const replicas = info.get('connected_slaves')

@@ -20,20 +20,20 @@ const entriesAtOnce = 500
 /** Milliseconds. */
 const retryAfter = 100
 /**
- * Milliseconds after new entries in which the log is not read: commits of this node bring new entries, too, and a few commits of
- * other nodes are read in one call. Delays a live message of another node by this at most.
+ * Milliseconds after new entries during which the log is not read: commits of this node bring new entries too, and several commits
+ * of other nodes are then read in one call. A live message from another node is delayed by at most this time.
  */
 const pause = 10
 
 type StreamReply = readonly (readonly [name: Buffer, entries: readonly LogEntry[]])[]
 
 /**
- * Reads the commit log as it grows, whichever node writes to it, and calls this node's listeners. So live order is commit
- * order on every node, and commits that a node misses while it cannot reach Redis are delivered later. If the log does not go
- * back so far, or Redis has lost entries that were read, the follower notifies listeners of the gap, and goes on with new entries.
+ * Reads the commit log as it grows, whichever node writes to it, and calls this node's listeners. So every node delivers in
+ * commit order, and delivers commits that it missed while it could not reach Redis. If the log does not go back that far, or
+ * Redis has lost entries that were read, the follower notifies listeners of the gap, and continues with new entries.
  *
- * The reply to a commit of this node brings its entry, and those of other nodes before it (`take`). So a node that writes all
- * the time need not read the log; on other nodes a blocking read waits for new entries.
+ * The reply to a commit of this node contains its log entry and earlier new entries of other nodes (`take`). So a node that
+ * writes constantly need not read the log; on other nodes a blocking read waits for new entries.
  */
 export class Follower {
   readonly listeners: LogListeners
@@ -42,18 +42,18 @@ export class Follower {
   readonly #node: string
   #waiters: { readonly writeNumber: number; readonly resolve: () => void; readonly reject: () => void }[] = []
   #newestDelivered = 0
-  /** Number of the newest write that was read from the log, by which the loss of entries is noticed. */
+  /** Number of the newest write that was read from the log. If it is missing there later, Redis has lost entries. */
   #newestRead = 0
-  /** Write number at which the newest gap ends. */
+  /** Write number at which the newest gap ends, inclusive. */
   #gapAt = 0
-  /** Time of the newest entries by the monotonic clock. */
+  /** Time of the monotonic clock at which the newest entries arrived. */
   #cameAt = 0
   #wake = () => {}
   readonly #undo = new UndoMemory()
   #isClosed = false
   #running: Promise<void> = Promise.resolve()
 
-  /** @param client used for nothing else, since it blocks */
+  /** @param client not to be used for anything else, since its reads block */
   constructor(client: Client, keys: Keys, node: string) {
     this.#client = client
     this.#keys = keys
@@ -65,12 +65,12 @@ export class Follower {
     return this.#newestDelivered
   }
 
-  /** Number of the newest write that was read from the log, or at which a later gap ends. */
+  /** Number of the newest write that was read from the log, or, if a gap followed, the number at which the gap ends. */
   get newestRead(): number {
     return this.#newestRead
   }
 
-  /** @param entries follow the present or an earlier `newestRead` without a gap @returns how many other nodes wrote new ones */
+  /** @param entries follow the current or an earlier `newestRead` without a gap @returns number of other nodes with new entries */
   take(entries: readonly (LogEntry | ShortEntries)[]): number {
     return this.#isClosed ? 0 : this.#deliver(entries)
   }
@@ -82,7 +82,7 @@ export class Follower {
     this.#running = this.#run()
   }
 
-  /** Resolves when every write up to this one was delivered. @throws ThingwireError store_unavailable if the store is closed before */
+  /** Resolves when all writes up to this one are delivered. @throws ThingwireError store_unavailable: the store was closed first */
   reached(writeNumber: number): Promise<void> {
     if (writeNumber <= this.#newestDelivered) return Promise.resolve()
     return new Promise((resolve, reject) => {
@@ -93,16 +93,16 @@ export class Follower {
     })
   }
 
-  /** From now on `undoSince` has the changes behind the present `newestDelivered`. @returns a function that ends this */
+  /** Makes `undoSince` record changes after the current `newestDelivered`. @returns a function that ends the recording */
   remember(): () => void {
     return this.#undo.open(this.#newestDelivered)
   }
 
   /**
-   * The latest records that commits after a write have replaced or removed, and that are as old as the write, in commit order.
+   * The states and latest records as of a write that later commits have replaced or removed, in commit order.
    *
-   * @param writeNumber `newestDelivered` at a call of `remember` that has not ended
-   * @throws ThingwireError store_unavailable: some of these commits were missed
+   * @param writeNumber value of `newestDelivered` at a call of `remember` that has not been ended
+   * @throws ThingwireError store_unavailable if some of the later commits were missed
    */
   undoSince(writeNumber: number): readonly Undo[] {
     if (writeNumber < this.#gapAt) {
@@ -151,18 +151,18 @@ export class Follower {
   async #follow(): Promise<void> {
     const before = this.#newestDelivered
     const { entries, newest, trimmed } = await this.#read(longestBlock)
-    // `take` may have delivered more meanwhile.
+    // `take` may have delivered more entries meanwhile.
     const isMissing = trimmed > this.#newestDelivered || newest < before
     if (isMissing) await this.#skip()
     else if (entries.length > 0) this.#deliver(entries)
     else if (newest > this.#newestDelivered) await this.#passEmpty(newest)
   }
 
-  /** Reads the next entries, and the newest and the newest trimmed write number after them. @param block milliseconds to wait */
+  /** Reads the next entries, then the newest write number and the newest trimmed one. @param block maximum milliseconds to wait */
   async #read(block?: number) {
     const blocking = block === undefined ? [] : ['BLOCK', block]
     const from = `${this.#newestDelivered}-0`
-    // In one pipeline, so that a trim between the two reads shows in `trimmed`.
+    // The second read follows the first in one pipeline, so that `trimmed` includes a trim that happens between them.
     const replies = await this.#client
       .pipeline()
       .callBuffer('XREAD', 'COUNT', entriesAtOnce, ...blocking, 'STREAMS', this.#keys.log, from)
@@ -174,14 +174,14 @@ export class Follower {
     return { entries, newest: Number(newest ?? 0), trimmed: Number(trimmed ?? 0) }
   }
 
-  /** The newest entries may be missing without a gap: the removal of a thing removes them before they are read. */
+  /** Handles missing newest entries. This is no gap: the removal of a thing may remove entries before they are read. */
   async #passEmpty(newest: number): Promise<void> {
     const { entries } = await this.#read()
     if (entries.length === 0) this.#reach(newest)
     this.#deliver(entries)
   }
 
-  /** Whether Redis has lost an entry that was read, for example in a failover. */
+  /** Whether Redis has lost an entry that this node has read, for example in a failover. */
   async #hasLost(): Promise<boolean> {
     const read = this.#newestRead
     const id = `${read}-0`
@@ -245,15 +245,15 @@ function results(replies: readonly [Error | null, unknown][] | null): unknown[] 
   })
 }
 
-/** Latest records that were replaced or removed and that an open snapshot needs: of each resource about one per snapshot. */
+/** States and latest records that were replaced or removed but are needed by an open snapshot. */
 export class UndoMemory {
   /** One object per snapshot, since several may have the same write number. */
   readonly #snapshots = new Set<{ readonly writeNumber: number }>()
   #newestSnapshot = -1
-  /** In commit order. */
+  /** The changes in commit order. */
   #undo: Undo[] = []
 
-  /** From now on keeps the records that a snapshot of this write needs. @returns a function that ends this */
+  /** Starts to keep the records that a snapshot as of this write needs. @returns a function that ends this */
   open(writeNumber: number): () => void {
     const snapshot = { writeNumber }
     this.#snapshots.add(snapshot)
@@ -268,7 +268,7 @@ export class UndoMemory {
     for (const each of undo) if (isSeen(each, this.#newestSnapshot)) this.#undo.push(each)
   }
 
-  /** The records that commits after the write have replaced or removed, in commit order. */
+  /** The changes by later commits that a snapshot as of this write must undo, in commit order. */
   since(writeNumber: number): readonly Undo[] {
     return this.#undo.filter(undo => undo.writeNumber > writeNumber && isSeen(undo, writeNumber))
   }
@@ -285,7 +285,7 @@ export class UndoMemory {
   }
 }
 
-/** Whether a snapshot of the write shows the record before the change. */
+/** Whether a snapshot as of the write shows the record or state from before the change. */
 function isSeen({ before }: Undo, writeNumber: number): boolean {
   return before !== undefined && writeNumberInState(before) <= writeNumber
 }

@@ -5,25 +5,25 @@ import { decodeState } from '../record-member.ts'
 import { LoggedCommit } from './logged-commit.ts'
 
 /**
- * An entry of the commit log in the form of Redis. Its id is `<write number>-0`, its fields are names and values in turn, in
+ * An entry of the commit log, as Redis returns it. Its id is `<write number>-0`. Its fields are alternately names and values, in
  * this order:
  *
  * | name | value | how often |
  * |---|---|---|
  * | `t` | thing id | 0..1 |
- * | `c` | text (logged-commit.ts): the entry is a commit | 0..1, behind `t` |
- * | `e` | JSON: a refused write | 0..1, behind `t` |
- * | `o` | the node that wrote it, unless it is a commit | 0..1 |
+ * | `c` | text of a commit (logged-commit.ts) | 0..1, after `t` |
+ * | `e` | JSON of a refused write | 0..1, after `t` |
+ * | `o` | the node that wrote the entry; not in a commit, whose text names the node | 0..1 |
  * | `n`, then `v` | key; its newest record after a removal | 0..1 |
- * | `u`, then `v` | key; its state or newest record before | 0..n |
+ * | `u`, then `v` | key; its state or newest record before the change | 0..n |
  * | `d` | JSON list of the names of documents that were put or removed | 0..1 |
- * | `h` | owner and name of a lock that was taken, with a space between | 0..1 |
+ * | `h` | owner and name of a lock that was taken, separated by a space | 0..1 |
  *
- * A `v` holds a state (record-member.ts), or nothing.
+ * The value of `v` is a state (record-member.ts), or empty.
  */
 export type LogEntry = readonly [id: Buffer, fields: readonly Buffer[]]
 
-/** Consecutive entries that are only commits: a line each, of id, thing id and `c`, with spaces between. Saves many objects. */
+/** Consecutive entries that are only commits: one line each, with id, thing id and `c` separated by spaces. Saves many objects. */
 export type ShortEntries = Buffer
 
 export interface DecodedEntry {
@@ -42,23 +42,23 @@ export interface Undo {
   readonly thingId: string
   readonly key: string
   readonly writeNumber: number
-  /** State or newest record before, in the form of a state (record-member.ts); undefined: there was none. */
+  /** State or newest record before the change, in the form of a state (record-member.ts); undefined if there was none. */
   readonly before: Buffer | undefined
 }
 
-/** Shared, since every node reads every entry. */
+/** Shared by all entries, since every node reads every entry. */
 const none: readonly never[] = []
 
 const lineFeed = 10
 
-/** Most digits of a write number. */
+/** Maximum number of digits of a write number. */
 const longestNumber = 16
 
 export function writeNumberOf([id]: LogEntry): number {
   return Number.parseInt(id.toString('latin1', 0, longestNumber), 10)
 }
 
-/** Thing id of a commit; undefined: the entry is not a commit. */
+/** The thing id of a commit; undefined if the entry is not a commit. */
 export function thingOfCommit([, fields]: LogEntry): string | undefined {
   return fields[2]?.toString('latin1') === 'c' ? fields[1]?.toString('latin1') : undefined
 }
@@ -95,13 +95,13 @@ export function decodeEntry(entry: LogEntry, reader?: string): DecodedEntry {
   return { writeNumber, node, thingId, commit, undo: undo ?? none, documents, refused, taken }
 }
 
-/** @param after write number up to which entries are left out @param reader as in `LoggedCommit` */
+/** @param after write number up to which (inclusive) entries are left out @param reader as in `LoggedCommit` */
 export function decodeShort(entries: ShortEntries, after: number, reader?: string): LoggedCommit[] {
   const commits: LoggedCommit[] = []
   for (let start = 0, end = 0; start < entries.length; start = end + 1) {
     const newline = entries.indexOf(lineFeed, start)
     end = newline === -1 ? entries.length : newline
-    // Decoded line by line: a slice of one large string would keep all of it in memory.
+    // Decoded line by line, since a slice of one large string would keep the whole string in memory.
     const line = entries.toString('utf8', start, end)
     const thingAt = line.indexOf(' ') + 1
     const writeNumber = Number.parseInt(line, 10)
@@ -121,7 +121,7 @@ function recordIn(key: string, state: Buffer | undefined): StoredRecord | undefi
   return state && state.length > 0 ? decodeState(key, state) : undefined
 }
 
-/** A slice would keep the whole reply in memory. */
+/** Copies a state, since a slice would keep the whole reply in memory. */
 function copyOf(state: Buffer | undefined): Buffer | undefined {
   return state && state.length > 0 ? Buffer.from(state) : undefined
 }

@@ -4,7 +4,7 @@ import type { Commit } from '../../contract.ts'
 import { Listeners } from '../../listeners.ts'
 import type { DecodedEntry } from './log-entry.ts'
 
-/** Listeners to entries of the log: to commits and locks of every node, to everything else of other nodes. */
+/** Listeners for log entries: commits and locks from every node, all other entries only from other nodes. */
 export class LogListeners {
   readonly #node: string
   readonly #commits = new Listeners<(commit: Commit) => void>()
@@ -16,15 +16,15 @@ export class LogListeners {
   readonly onDocuments = this.#documents.listen
   readonly onRefused = this.#refused.listen
   readonly onGap = this.#gaps.listen
-  /** Calls the listener with each lock that any node takes. */
+  /** Calls a listener with each lock that any node takes, including this node. */
   readonly onTaken = this.#takings.listen
 
-  /** @param node this node, whose documents and refused writes are left out */
+  /** @param node name of this node: its own documents and refused writes are not delivered */
   constructor(node: string) {
     this.#node = node
   }
 
-  /** Documents first, so that a listener to a commit finds the documents after it. */
+  /** Delivers documents first, so that a listener for the commit already finds the changed documents. */
   deliver({ node, thingId, commit, documents, refused, taken }: DecodedEntry): void {
     const isElsewhere = node !== this.#node
     if (taken) for (const listener of this.#takings) listener(taken)

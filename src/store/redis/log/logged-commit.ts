@@ -4,14 +4,14 @@ import type { AcceptedRecord, StoredRecord, Writable } from '../../../core/recor
 import type { Commit } from '../../contract.ts'
 
 /**
- * The text of a commit in the log: `<node> <receipt time, ms> <flags> <number of records> <JSON>`. The node is the one that
- * wrote the commit, or empty if `thingwire migrate` moved it. The flags are the sum of 1 for `broadcast`, 2 for `stored` and 4 if a
- * record has a magic key. The JSON is `{records?, latest?}`: the new records in the order of the write, and the states that were
- * put, a list of `{key, record?}`.
+ * The text of a commit in the log: `<node> <receipt time, ms> <flags> <number of records> <JSON>`. `<node>` wrote the commit; it
+ * is empty if `thingwire migrate` moved the commit. `<flags>` is the sum of 1 for `broadcast`, 2 for `stored` and 4 if a record
+ * has a magic key. The JSON is `{records?, latest?}`: the new records in the order of the write, and the states that were put, as
+ * a list of `{key, record?}`.
  */
 type CommitText = string
 
-/** If the datetime is the receipt time, it is missing, or null (the JSON of NaN). */
+/** If the datetime is the receipt time, it is missing or null (which is how JSON represents NaN). */
 type LoggedRecord = Omit<AcceptedRecord, 'datetime' | 'explicit'> & { readonly datetime?: number | null }
 
 interface Lists {
@@ -22,12 +22,12 @@ interface Lists {
 const broadcastFlag = 1
 const storedFlag = 2
 const magicFlag = 4
-/** Approximate bytes of a commit, and of each record, beside the text. */
+/** Approximate bytes of a commit, and of each of its records, in addition to the text. */
 const overhead = 64
 
 const none: readonly never[] = []
 
-/** The text of a commit of another store. */
+/** The text of a commit that is moved from another store. */
 export function commitText(commit: Commit): CommitText {
   const { receivedAt, broadcast, stored, records, latest } = commit
   const hasMagic = magicRecords(commit).length > 0
@@ -38,7 +38,7 @@ export function commitText(commit: Commit): CommitText {
   return ` ${receivedAt} ${flags} ${records.length} ${JSON.stringify({ records: asSent, latest })}`
 }
 
-/** A commit of the log. Records are parsed on demand: a node reads the commits of all nodes, and has subscribers for few of them. */
+/** A commit of the log. Its JSON is parsed on demand, since a node reads the commits of all nodes, but has subscribers for few. */
 export class LoggedCommit implements Commit {
   readonly thingId: string
   readonly writeNumber: number
@@ -52,7 +52,7 @@ export class LoggedCommit implements Commit {
   #records: Commit['records'] = none
   #latest: Commit['latest'] = none
 
-  /** @param reader this node, for which commits of other nodes are `isElsewhere`; absent: `isElsewhere` is not set */
+  /** @param reader name of this node, for `isElsewhere`, which is true for commits of other nodes; if absent, never set */
   constructor(thingId: string, writeNumber: number, text: CommitText, reader?: string) {
     const receiptAt = text.indexOf(' ') + 1
     const flagsAt = text.indexOf(' ', receiptAt) + 1
@@ -82,7 +82,7 @@ export class LoggedCommit implements Commit {
     return this.#latest
   }
 
-  /** Sets the newest record of a resource after a removal, which is not in the text. */
+  /** Sets the newest record that a removal has left in a resource, since the text does not contain it. */
   leave(key: string, record: StoredRecord | undefined): void {
     this.#parse()
     this.#latest = [{ key, record }]

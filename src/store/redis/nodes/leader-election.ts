@@ -7,13 +7,13 @@ export type Work = (stop: AbortSignal, lock: Lock) => Promise<void>
 
 const takeLead = new Script('take-lead')
 const giveUpLead = new Script('give-up-lead')
-/** Milliseconds of a term unless it is renewed, and between two renewals. */
+/** Milliseconds after which a term ends unless it is renewed, and between two renewals. */
 const lifetime = 10_000
 const renewEvery = 2_500
-/** Milliseconds by which the node ends a term before Redis does, since its clock may run slower. */
+/** Milliseconds by which the node ends a term before Redis does, since the node's clock may run slower than that of Redis. */
 const margin = 1_000
 
-/** Asks Redis again and again for the lead of a task, and works while this node is the leader. */
+/** Asks Redis repeatedly to let this node lead a task, and runs the work while this node is the leader. */
 export class LeaderElection {
   readonly #database: RedisDatabase
   readonly #task: string
@@ -22,7 +22,7 @@ export class LeaderElection {
   readonly #running: Promise<void>
   #term: Term | undefined
 
-  /** @param work must not reject; is not called again before it has ended */
+  /** @param work must not reject; not called again before the previous call has ended */
   constructor(database: RedisDatabase, task: string, work: Work) {
     this.#database = database
     this.#task = task
@@ -41,12 +41,12 @@ export class LeaderElection {
     const { signal } = this.#resigned
     while (!signal.aborted) {
       await this.#ask()
-      // The node does not ask again before its work has ended, so that only another node can work meanwhile.
+      // Before its work has ended, the node does not ask again: only another node may lead meanwhile.
       if (this.#term?.isStopped) await this.#endTerm()
       else await rest(renewEvery, signal)
     }
     await this.#endTerm()
-    // If Redis cannot be reached, the term expires.
+    // If Redis cannot be reached, the term expires by itself.
     await this.#database.run(giveUpLead, this.#database.node, this.#task).catch(() => {})
   }
 
@@ -73,7 +73,7 @@ export class LeaderElection {
   }
 }
 
-/** A period in which a node leads a task without a break. */
+/** A period in which a node leads a task without interruption. */
 class Term {
   readonly number: number
   readonly ended: Promise<void>
@@ -89,7 +89,7 @@ class Term {
     return this.#stopping.signal.aborted
   }
 
-  /** @param time of the monotonic clock */
+  /** Extends the term. @param time end of the term by the monotonic clock (`performance.now()`) */
   holdUntil(time: number): void {
     clearTimeout(this.#timer)
     if (!this.isStopped) this.#timer = setTimeout(() => this.stop(), time - performance.now())

@@ -10,16 +10,16 @@ import { pairsIn, type Reply, Script } from '../script.ts'
 const dropLocks = new Script('drop-locks')
 const readAtOnce = 500
 
-/** The locks of this node. They are in Redis and change in its commits; the log shows which of them other nodes take. */
+/** The locks of this node. They are stored in Redis and change with its commits. The log shows if another node takes one. */
 export class RedisLocks implements DriverLocks {
   readonly #database: RedisDatabase
   readonly #follower: Follower
   readonly #commit: (change: LockChange, ticket: CommitTicket<Committed>) => void
   readonly #listeners = new Listeners<(lock: Lock) => void>()
   readonly onLost = this.#listeners.listen
-  /** Owners of this node's locks by name, according to the log. */
+  /** Owners of this node's locks by lock name, according to the log. */
   readonly #own = new Map<string, string>()
-  /** Owners of this node whose entry in the log has not been read yet. */
+  /** Owners under which this node takes locks, until the log entry of the taking is read. */
   readonly #unread = new Set<string>()
   #taken = 0
 
@@ -53,7 +53,7 @@ export class RedisLocks implements DriverLocks {
       const { writeNumber, before } = await committed
       await this.#follower.reached(writeNumber)
       if (this.#unread.has(lock.owner)) {
-        // The log had a gap, and another node may have taken the lock in it.
+        // The log had a gap. Another node may have taken the lock since.
         this.#own.set(lock.name, lock.owner)
         await this.#compare([lock])
       }
@@ -71,7 +71,7 @@ export class RedisLocks implements DriverLocks {
     this.#commit({ kind: 'release', lock }, ticket)
   }
 
-  /** Checks which locks this node still has. @throws ThingwireError store_unavailable */
+  /** Checks which locks this node still has, and reports the lost ones. @throws ThingwireError store_unavailable */
   async check(): Promise<void> {
     const own = [...this.#own].map(([name, owner]) => ({ name, owner }))
     for (let start = 0; start < own.length; start += readAtOnce) {

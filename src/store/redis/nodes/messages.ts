@@ -5,16 +5,16 @@ import type { RedisDatabase } from '../connection/database.ts'
 
 /** Milliseconds. */
 const retryAfter = 100
-/** In a script, since PUBLISH has no key: ioredis would send messages to different servers of a cluster, where they overtake each other. */
+/** In a script, since PUBLISH has no key: ioredis would send messages to various servers of a cluster, and lose their order. */
 const publish = "return redis.call('PUBLISH', KEYS[1], ARGV[1])"
 
-/** Messages between nodes that are not kept, by PUBLISH and SUBSCRIBE. */
+/** Messages between nodes, sent with PUBLISH and SUBSCRIBE. Redis does not store them. */
 export class NodeMessages {
   readonly #database: RedisDatabase
   readonly #connect: (key: string) => Promise<Redis>
   readonly #stops = new Set<() => void>()
 
-  /** @param connect opens a connection to the server of a key, which does not reconnect; a subscriber takes no other commands */
+  /** @param connect opens a separate connection, which does not reconnect, to the server that has the key */
   constructor(database: RedisDatabase, connect: (key: string) => Promise<Redis>) {
     this.#database = database
     this.#connect = connect
@@ -42,7 +42,7 @@ export class NodeMessages {
       if (stopped.signal.aborted) redis.disconnect()
       else redis.once('end', () => void openAgain())
     }
-    // Connects anew, since another server may have the channel now.
+    // Opens a new connection, since another server may have the channel now.
     const openAgain = async () => {
       const { signal } = stopped
       await retryUntil(open, { every: retryAfter, stop: signal })

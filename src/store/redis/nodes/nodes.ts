@@ -17,7 +17,7 @@ const aliveNodes = new Script('alive-nodes')
 /** Milliseconds. */
 const beatEvery = 5_000
 const retryAfter = 1_000
-/** Allows for a heartbeat that is due, 10 s in which the node cannot reach Redis, and the time to connect again. */
+/** Long enough for a heartbeat interval, 10 s without a connection to Redis, and the time to reconnect. */
 const heldAliveFor = 25_000
 
 /** The reply of scripts/heartbeat.lua. */
@@ -30,7 +30,7 @@ type HeartbeatReply = readonly [
   ...dead: Buffer[],
 ]
 
-/** The nodes that use one Redis. Times between nodes are by Redis' clock. */
+/** The nodes that use one store in Redis. Times that nodes compare are by Redis' clock. */
 export class RedisNodes implements Nodes {
   readonly #database: RedisDatabase
   readonly onDocuments: Nodes['onDocuments']
@@ -41,15 +41,15 @@ export class RedisNodes implements Nodes {
   readonly #locks: RedisLocks
   readonly #messages: NodeMessages
   readonly #say: (statement: Statement) => void
-  /** By task. */
+  /** Elections by task. */
   readonly #elections = new Map<string, LeaderElection>()
   readonly #closed = new AbortController()
   #beating: Promise<void> = Promise.resolve()
 
   /**
-   * @param clock gets the time of Redis with each heartbeat
-   * @param receipts gets the newest receipt time with each heartbeat
-   * @param say called with the name of this node, and with each dead node that this node is the first to find
+   * @param clock updated with the time of Redis by each heartbeat
+   * @param receipts updated with the newest receipt time by each heartbeat
+   * @param say called once with the name of this node, then with the name of each dead node that this node is the first to find
    */
   constructor(
     database: RedisDatabase,
@@ -75,7 +75,7 @@ export class RedisNodes implements Nodes {
     return this.#database.node
   }
 
-  /** Shows this node to the others. */
+  /** Makes this node known to the other nodes. */
   async open(): Promise<void> {
     this.#say({ level: 'info', text: `this node is ${this.self} to the others` })
     await this.#beat()
@@ -115,13 +115,13 @@ export class RedisNodes implements Nodes {
     return (found as readonly unknown[]).length > 0
   }
 
-  /** Gives up its tasks, and leaves the nodes. */
+  /** Resigns from all tasks, and removes this node from the nodes. */
   async close(): Promise<void> {
     this.#closed.abort()
     await Promise.all([...this.#elections.values()].map(election => election.resign()))
     await this.#beating
     const { keys } = this.#database
-    // If Redis cannot be reached, the entry expires.
+    // If Redis cannot be reached, the entry of this node expires by itself.
     await this.#database.call('ZREM', keys.nodes, this.self).catch(() => {})
   }
 
@@ -131,7 +131,7 @@ export class RedisNodes implements Nodes {
     const [time, newest, from, to, wasThere, ...dead] = reply as HeartbeatReply
     this.#clock.hear(time)
     this.#receipts.hear({ newest, from, to })
-    // The other nodes may have held this one for dead, and ended its locks.
+    // Other nodes may have taken this node for dead and ended its locks.
     if (wasThere === 0) await this.#locks.check()
     if (dead.length > 0) void this.#locks.dropOf(dead.map(String)).catch(() => {})
     for (const node of dead) {

@@ -3,14 +3,14 @@ import { Listeners } from '../../listeners.ts'
 import type { Follower } from '../log/follower.ts'
 import type { RedisClock } from './redis-clock.ts'
 
-/** The receipt times that Redis gives, and its clock as far as replies show it. */
+/** The receipt times that Redis assigns, and the clock of Redis, as far as its replies show them. */
 export class RedisReceipts implements ReceiptClock {
   steppedBack: ClockStep | undefined
   readonly #clock: RedisClock
   readonly #listeners = new Listeners<(step: ClockStep) => void>()
   readonly onSteppedBack = this.#listeners.listen
   #newest = 0
-  /** `to` of the newest step that is known. */
+  /** `to` of the newest known step; 0 if there was no step; undefined before the first reply. */
   #knownStep: number | undefined
 
   constructor(clock: RedisClock, listeners: Pick<Follower['listeners'], 'onCommit'>) {
@@ -20,7 +20,7 @@ export class RedisReceipts implements ReceiptClock {
     })
   }
 
-  /** @param newest newest receipt time @param from, to of the newest `ClockStep`; 0: there was none */
+  /** @param newest newest receipt time @param from, to members of the newest `ClockStep`; 0 if there was none */
   hear({ newest, from, to }: { newest: number; from: number; to: number }): void {
     this.#newest = to === this.#knownStep ? Math.max(this.#newest, newest) : newest
     if (this.#knownStep !== undefined && to !== this.#knownStep) this.#report({ from, to })

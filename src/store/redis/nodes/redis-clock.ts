@@ -1,21 +1,21 @@
-/** Fraction of the time by which one clock may run slower than another. */
+/** Maximum fraction of elapsed time by which one clock may run slower than another clock. */
 const drift = 0.001
-/** Milliseconds for which a time of Redis is valid: its clock may be set back, or another server may take over. */
+/** Milliseconds for which a time from Redis is used: its clock may be set back, or another server may take over. */
 const longest = 10_000
 
-/** A lower bound of Redis' clock from the times in its replies, late by at most the travel time of the fastest recent reply. */
+/** A lower bound of Redis' clock from times in its replies. It is late by at most the travel time of the fastest recent reply. */
 export class RedisClock {
-  /** Lower bound of Redis' clock minus the monotonic clock at the time `#at`, milliseconds. */
+  /** Lower bound, at the time `#at`, of Redis' clock minus the monotonic clock, milliseconds. */
   #offset = Number.NEGATIVE_INFINITY
   #at = 0
   #heardAt = Number.NEGATIVE_INFINITY
 
-  /** Whether `hear` was called in the last 10 s, and `forget` not since. */
+  /** Whether `hear` was called in the last 10 s, and `forget` was not called since. */
   get isKnown(): boolean {
     return performance.now() - this.#heardAt < longest
   }
 
-  /** Called as soon as a reply arrives. @param time time of Redis in the reply, microseconds */
+  /** Called as soon as a reply arrives. @param time the time by Redis' clock in the reply, microseconds */
   hear(time: number): void {
     const now = performance.now()
     const offset = time / 1_000 - now
@@ -26,7 +26,7 @@ export class RedisClock {
     this.#heardAt = now
   }
 
-  /** Called when the connection is lost: the next one may be to another server. */
+  /** Called when the connection is lost, since the next connection may be to another server. */
   forget(): void {
     this.#heardAt = Number.NEGATIVE_INFINITY
   }

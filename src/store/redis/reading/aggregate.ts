@@ -7,20 +7,20 @@ import { type Reply, Script } from '../script.ts'
 
 const aggregateScript = new Script('aggregate', 'time-line')
 
-/** Most summaries of a piece. */
+/** Maximum number of summaries in a piece. */
 const mostRollups = 256
-/** Number of buckets whose edges the script gets: few pieces have records of more buckets. */
+/** Number of buckets for which the script is given the edges: few pieces have records of more buckets. */
 const bucketsAhead = 128
 
 const datetimeLength = 6
 
-/** Summary of records of one bucket. */
+/** A summary of some records of one bucket. */
 interface PartSummary extends Omit<BucketSummary, 'start' | 'end'> {
   /** Datetime of one of the records, milliseconds. */
   readonly datetime: number
 }
 
-/** Implements `DriverRecords.aggregate`; records that are removed meanwhile may be missing. @throws ThingwireError store_unavailable */
+/** Implements `DriverRecords.aggregate`. Records removed meanwhile may be missing. @throws ThingwireError store_unavailable */
 export async function aggregate(
   database: RedisDatabase,
   thingId: string,
@@ -64,13 +64,13 @@ async function readPiece(
   return { newest, summaries: summaries.map(decodeSummary), end }
 }
 
-/** A datetime at or in front of the first record of the answer; undefined: not known. */
+/** A datetime at or before the first record of the answer, in its order; undefined if not known. */
 function beginOf({ order, from, to }: AggregateQuery): number | undefined {
   if (order === 'asc') return from
   return to === undefined ? undefined : Math.max(to - 1, 0)
 }
 
-/** Edges of buckets in the order of the query, from the bucket of a datetime on. */
+/** The edges of buckets in the order of the query, from the bucket of `datetime` on. */
 function edgesFrom(
   datetime: number,
   { order, from = 0, to = latestDatetime, buckets }: AggregateQuery,

@@ -8,12 +8,12 @@ import { type Reply, Script } from '../script.ts'
 
 const pageScript = new Script('page', 'time-line')
 
-/** A position is datetime (6), write number (7), place (2); a cursor is the position of the last record of a page. */
+/** A position is datetime (6 bytes), write number (7) and place (2). A cursor is the position of the last record of a page. */
 const positionLength = 15
 const datetimeLength = 6
 
 /**
- * A page as of the first read, however many reads it takes, so that it never shows part of a write.
+ * Reads a page as of the first read, however many reads it takes. So it never shows part of a write.
  *
  * @returns undefined if nothing was ever stored under the key
  * @throws ThingwireError invalid_cursor, store_unavailable
@@ -53,7 +53,7 @@ export async function readPage(
   }
 }
 
-/** The newest record of a resource among those up to a write number, and the newest write number at the read. */
+/** The newest record of a resource as of a write, and the newest write number at the read. @param asOf number of that write */
 export async function readNewest(
   database: RedisDatabase,
   thingId: string,
@@ -71,7 +71,7 @@ export async function readNewest(
   }
 }
 
-/** Calls page.lua. Each record is its datetime (6) and member, so it begins with its position. */
+/** Calls page.lua. Each returned record is its datetime (6 bytes) and its member, so it begins with its position. */
 async function readPiece(
   database: RedisDatabase,
   thingId: string,
