@@ -2,7 +2,7 @@ import type { Commit } from './ports.ts'
 import { isMagicKey } from './record/key.ts'
 import type { AcceptedRecord } from './record/record.ts'
 
-/** Memory of a record, and of a commit, beside the values, bytes. */
+/** Memory that each record, and each commit, takes in addition to the values, bytes. */
 const overhead = 64
 
 const none: readonly AcceptedRecord[] = []

@@ -1,26 +1,26 @@
-/** The state of forwarding, for the operator; without credentials. */
+/** The state of forwarding, for the operator. Contains no credentials. */
 export interface ForwardReport {
   /** URL of the central server. */
   readonly target: string
   readonly isConnected: boolean
-  /** Why no connection could be made. */
+  /** Why the last attempt to connect failed. */
   readonly problem?: string
-  /** Why a changed thing map is not used; the former one still is. */
+  /** Why the changed thing map is not used. The former map stays in use. */
   readonly mapProblem?: string
-  /** Records without an ack. Until `isCounted`, it lacks some from before the start. */
+  /** Records that are not acknowledged yet. While `isCounted` is false, some records from before the start are missing here. */
   readonly waiting: { readonly records: number; readonly bytes: number }
   readonly isCounted: boolean
-  /** Receipt time of the oldest waiting record, milliseconds; absent: none waits. */
+  /** Receipt time of the oldest waiting record, milliseconds; absent if no record waits. */
   readonly oldest?: number
-  /** Since the start of this process. */
+  /** Records forwarded since the start of this process. */
   readonly forwarded: { readonly records: number; readonly bytes: number }
-  /** Records that the central server has refused for good, since forwarding began. */
+  /** Number of records that the central server has refused for good since forwarding began. */
   readonly refusedCount: number
-  /** Records that were dropped because too many waited, since forwarding began. */
+  /** Number of records dropped since forwarding began, because too many were waiting. */
   readonly dropped: number
-  /** Things whose records wait because the central server refuses the thing; `since`: milliseconds. */
+  /** Things that the central server refuses, so that their records wait; `since` in milliseconds. */
   readonly held: readonly { readonly thingId: string; readonly why: string; readonly since: number }[]
-  /** Newest first. */
+  /** The latest refused records, newest first. */
   readonly refused: readonly RefusedRecord[]
 }
 
@@ -28,9 +28,9 @@ export interface ForwardReport {
 export interface RefusedRecord {
   readonly thingId: string
   readonly key: string
-  /** Milliseconds. */
+  /** Datetime of the record, milliseconds. */
   readonly datetime: number
-  /** Reason code and message of the central server. */
+  /** The central server's reason code. `message` is the text that came with it. */
   readonly reason: string
   readonly message: string
   /** Time of the refusal, milliseconds. */
@@ -38,8 +38,8 @@ export interface RefusedRecord {
 }
 
 export interface ForwardReporter {
-  /** Ids in the thing map; a thing of the id need not exist. */
+  /** The thing ids in the thing map. A thing with such an id need not exist. */
   readonly named: readonly string[]
-  /** @param limit most refused records in the report @throws ThingwireError of the store */
+  /** @param limit maximum number of refused records in the report @throws ThingwireError of the store */
   report(limit: number): Promise<ForwardReport>
 }

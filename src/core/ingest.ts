@@ -18,16 +18,16 @@ import { type Refusal, Refusals, type RefusedListener } from './refusals/refusal
 import type { ReceiptClock } from './time/clock.ts'
 
 /**
- * The path of every write, through any door.
+ * The path of every write, whichever door it enters by.
  *
  * ```
  *  error exit (HTTP, MQTT)               stage
  *
- *  429; late, closed without an ack ◄──  rate      writes and records a second of the thing (contract §9)
+ *  429; late, closed without an ack ◄──  rate      limits the thing's writes and records per second (contract §9)
  *  4xx; acked, reported, dropped    ◄──  parse     every rule of contract §2, all or nothing
  *  answer of the first write        ◄──  repeat    a write id that the thing has used before
- *  429; closed without an ack       ◄──  room      while too many live messages wait, writes do too
- *  429; acked, reported, dropped    ◄──  append    the most resources of a thing
+ *  429; closed without an ack       ◄──  room      writes wait while too many live messages wait
+ *  429; acked, reported, dropped    ◄──  append    maximum number of resources per thing
  *  503; closed without an ack       ◄──            durable, numbered, in commit order
  *                                        answer    201, PUBACK, PUBREC
  *                                          ┆
@@ -39,43 +39,43 @@ export interface Ingest {
   /**
    * Takes one write. Resolves when all of its records are durable.
    *
-   * @throws WriteRefused for its content: nothing was stored, and the thing's list of refused writes has it
-   * @throws ThingwireError `too_many_resources`: likewise
+   * @throws WriteRefused for the content of the write: nothing was stored; the write is in the thing's list of refused writes
+   * @throws ThingwireError `too_many_resources`: as for `WriteRefused`, nothing was stored and the write is listed
    * @throws ThingwireError `write_rate_exceeded`, `record_rate_exceeded`, `too_many_waiting`, `store_timeout`, `store_unavailable`,
-   * `store_full`: not acknowledged; send it again
+   * `store_full`: the write is not acknowledged and should be sent again
    * @throws ThingwireError `unknown_thing`: the thing was removed while the write waited
    */
   write(request: WriteRequest): Promise<WriteAnswer>
   /**
-   * The same for callers with many pending writes: settles the ticket. A refusal by the rate is thrown synchronously instead, so
-   * that the caller can hold back later writes.
+   * Like `write`, for callers with many pending writes: settles the ticket instead of returning a promise. Only a refusal by the
+   * rate is thrown synchronously, so that the caller can hold back later writes.
    *
    * @throws ThingwireError `write_rate_exceeded`, `record_rate_exceeded`
    */
   submit(request: WriteRequest, ticket: Ticket<WriteAnswer>): void
   /**
-   * Lists a write that its door refused (too large, no text) or dropped among the thing's refused writes, and charges the thing for
-   * a write. Of writes that were dropped for the rate, one a second is listed. Never rejects.
+   * Lists a write that its door refused (too large, not text) or dropped, and charges the thing for a write. Of the writes that
+   * were dropped because of the rate, at most one per second is listed. Never rejects.
    */
   noteRefused(refusal: Refusal): Promise<void>
-  /** Lists among the refused writes why a connection of the thing was rejected or closed; once a minute for each cause. */
+  /** Lists why a connection of the thing was rejected or closed, among its refused writes; each cause at most once a minute. */
   noteRejected(thingId: string, error: ThingwireError): void
-  /** While a door closes: lets waiting and new writes pass the rate. @returns ends that */
+  /** Call this while a door closes: the rate then holds back neither waiting nor new writes. @returns a function that ends this */
   drain(): () => void
-  /** Calls `listener` for every refused write of any door; it must not throw. @returns the unsubscribe function */
+  /** Calls `listener`, which must not throw, for every refused write of every door. @returns the unsubscribe function */
   onRefused(listener: RefusedListener): () => void
 }
 
 export interface WriteRequest {
   readonly thingId: string
   readonly door: 'http' | 'mqtt' | 'host'
-  /** The will of an MQTT client, which the metrics count separately. */
+  /** Set if the write is the will of an MQTT client; the metrics count wills separately. */
   readonly isWill?: true
-  /** Written with the admin key, so exempt from the rate on a single node (contract §9). */
+  /** Set if the write was sent with the admin key. On a single node, such writes are exempt from the rate (contract §9). */
   readonly isOperators?: true | undefined
-  /** JSON text, UTF-8; see contract §2. */
+  /** JSON text in UTF-8 (contract §2). */
   readonly body: Uint8Array
-  /** The parsed body of a write by the host. `body` is then only the text for the list of refused writes. */
+  /** The parsed body of a write by the host. If present, `body` is only the text for the list of refused writes. */
   readonly content?: object
   readonly options: WriteOptions
   readonly documents?: Append['documents']
@@ -89,12 +89,12 @@ interface IngestParts {
   readonly magic: MagicRules
   readonly clock: Pick<ReceiptClock, 'now'>
   readonly live: BackPressure
-  /** Whether the store has several nodes: each charges a thing for every commit, also the operator's. */
+  /** Whether several nodes share the store. If so, each node charges a thing for every commit, even of the operator's writes. */
   readonly isShared: boolean
   readonly limits: WriteLimits
   /** How long a write may wait for room, milliseconds. */
   readonly storeTimeout: number
-  /** For the list of refused writes. Default: one without an admin key. */
+  /** Redacts the entries of the list of refused writes. Default: a redactor without an admin key. */
   readonly redactor?: Redactor
   readonly observer?: Observer | undefined
 }
@@ -131,7 +131,7 @@ export function createIngest(parts: IngestParts): Ingest {
     }
   }
 
-  /** An import by the operator would otherwise take as long as the thing took to write its records. */
+  /** Whether the rate counts the write. Otherwise an import by the operator would take as long as the original writes did. */
   function isCounted({ isOperators }: WriteRequest): boolean {
     return isShared || !isOperators
   }
@@ -150,7 +150,7 @@ export function createIngest(parts: IngestParts): Ingest {
 
   function inTurn(writing: Writing): void {
     const { request, parsed } = writing
-    // A refused dry run is listed, too: "nothing is kept" (contract §3) is about records.
+    // A refused dry run is listed as well: "nothing is kept" (contract §3) only applies to records.
     if (parsed instanceof WriteRefused) writing.settle(refuse(request, parsed, parsed.writeId))
     else if (!parsed.store && !parsed.broadcast) writing.settle(dryRun(request, parsed))
     else after(room.wait(), writing, append)
@@ -198,7 +198,7 @@ export function createIngest(parts: IngestParts): Ingest {
     return first ?? answerTo(parsed)
   }
 
-  /** A repeat gets the answer of the first write, even if its body is wrong now (contract §4, resend (c)). */
+  /** A repeated write gets the answer of the first one, even if the body is wrong this time (contract §4, resend (c)). */
   async function refuse(
     request: WriteRequest,
     error: ThingwireError,
@@ -226,12 +226,12 @@ export function createIngest(parts: IngestParts): Ingest {
 
 interface Outcomes {
   kept(request: WriteRequest, parsed: ParsedWrite, receipt: Receipt): void
-  /** @returns undefined: the write fails with the error */
+  /** @returns the answer of an earlier write with the same id, if there is one; undefined if the write fails with the error */
   failed(request: WriteRequest, id: string | undefined, error: unknown): Promise<WriteAnswer> | undefined
   refused(request: WriteRequest, error: unknown): void
 }
 
-/** A pending write, which waits for its receipt in the end. A class, since closures of thousands of writes would each keep a context. */
+/** A pending write and the ticket for its receipt. A class, since the closures of thousands of writes would each keep a context. */
 class Writing implements Ticket<Receipt> {
   readonly request: WriteRequest
   readonly parsed: ParsedWrite | WriteRefused
@@ -263,7 +263,7 @@ class Writing implements Ticket<Receipt> {
       this.settle(answer)
       return
     }
-    // Synchronously, so that the next write of the connection is not submitted as if this one were pending.
+    // Done synchronously, so that the connection does not submit its next write as if this write were still pending.
     this.#outcomes.refused(this.request, error)
     this.#ticket.reject(error)
   }
@@ -274,7 +274,7 @@ class Writing implements Ticket<Receipt> {
   }
 }
 
-/** Runs the next step, synchronously if there is nothing to wait for: promises would cost more than the steps. */
+/** Runs the next step. Runs it synchronously if there is nothing to wait for, since a promise costs more than a step. */
 function after(waiting: Promise<void> | undefined, writing: Writing, step: (writing: Writing) => void): void {
   if (waiting) waiting.then(() => step(writing)).catch((error: unknown) => writing.reject(error))
   else step(writing)
@@ -288,7 +288,7 @@ function answerTo(parsed: ParsedWrite): WriteAnswer {
   return parsed.rejected.length === 0 ? allTaken : { rejected: parsed.rejected }
 }
 
-/** Makes writes wait while too many live messages are undelivered (contract §9), up to a timeout. */
+/** Makes writes wait while too many live messages are undelivered (contract §9), until a timeout. */
 export class Room {
   readonly #live: BackPressure
   readonly #timeout: number
@@ -302,15 +302,15 @@ export class Room {
   }
 
   /**
-   * Resolves when writes may go on; undefined: they may go on now. Rejects with too_many_waiting after the timeout, for all waiting
-   * writes at once, so that no write of a connection is stored after one that was refused.
+   * Resolves when writes may go on; undefined if they may go on now. After the timeout, it rejects with too_many_waiting for all
+   * waiting writes at the same time, so that no write of a connection is stored after an earlier one was refused.
    */
   wait(): Promise<void> | undefined {
     const room = this.#live.room()
     if (room && room !== this.#room) {
       this.#room = room
       this.#roomInTime = inTime(room, this.#timeout)
-      // No write may be waiting any more when it rejects.
+      // Without this, a rejection while no write waits any more would be unhandled.
       this.#roomInTime.catch(() => {})
     }
     return room && this.#roomInTime

@@ -3,7 +3,7 @@ import type { Document, DocumentStore } from './ports.ts'
 
 const pageSize = 1_000
 
-/** The names of all documents with a prefix; sorted, read in pages. */
+/** The sorted names of all documents whose name starts with a prefix. Read page by page. */
 export async function* listNames(
   documents: Pick<DocumentStore, 'names'>,
   prefix: string,
@@ -18,7 +18,7 @@ export async function* listNames(
   }
 }
 
-/** All documents with a prefix, which is cut off the names; sorted by name, read in pages. */
+/** All documents whose name starts with a prefix, sorted by name; the names are given without the prefix. Read page by page. */
 export async function* listDocuments<Content extends Document>(
   documents: Pick<DocumentStore, 'list'>,
   prefix: string,
@@ -34,7 +34,7 @@ export async function* listDocuments<Content extends Document>(
   }
 }
 
-/** Puts of a bounded size that remove documents. @param isRemoved default: all */
+/** Splits a removal of documents into puts of bounded size. @param isRemoved which names to remove; default: all */
 export async function* removals(
   names: Iterable<string> | AsyncIterable<string>,
   isRemoved = (_name: string): boolean => true,

@@ -1,57 +1,57 @@
 import type { Lock } from './locks.ts'
 import type { RefusedWrite } from './ports.ts'
 
-/** The processes that have the store open, each of them a node. An unshared store has only this one. */
+/** The processes that have the store open. Each is called a node. If the store is not shared, this process is the only node. */
 export interface Nodes {
   /** Unique name of this process. */
   readonly self: string
-  /** Set if the store is not shared, so that this is the only node. */
+  /** Set if the store is not shared: this process is the only node. */
   readonly isAlone?: true
-  /** Names of the live nodes. A killed node is missing within 25 s, `self` as soon as others may take it for dead. */
+  /** Names of the live nodes. A killed node is removed within 25 s; `self` is removed as soon as another node may find it dead. */
   alive(): Promise<ReadonlySet<string>>
   /**
-   * Assigns a task to one node at a time: calls `work` when this node gets the task, perhaps several times. `stop` is aborted when
-   * the node may have lost it (Redis was away too long). `work` must end then; its later changes under `lock` are refused once
-   * another node has the task. When the node stops or dies, another one gets the task.
+   * Assigns a task to one node at a time: calls `work` whenever this node gets the task. `stop` is aborted when the node may have
+   * lost the task because Redis was away too long. `work` must end then; its later changes under `lock` are refused once another
+   * node has the task. When this node stops or dies, another node gets the task.
    *
-   * @param work must not reject. If it ends by itself, it is not called again until the node has lost the task
-   * @returns gives the task up; resolves when `work` has ended
+   * @param work must not reject. If it ends without an abort, it is not called again until the node has lost the task
+   * @returns a function that gives up the task; its promise resolves when `work` has ended
    */
   lead(task: string, work: (stop: AbortSignal, lock: Lock) => Promise<void>): () => Promise<void>
   /**
-   * Calls `listener` with the names of documents that another node has put or removed, in commit order, once they can be read; it
-   * must not throw. Undefined: this node may have missed some, and any may have changed. @returns the unsubscribe function
+   * Calls `listener`, which must not throw, with the names of documents that another node has put or removed, in commit order, once
+   * the change can be read; with undefined if any document may have changed unnoticed. @returns the unsubscribe function
    */
   onDocuments(listener: (names: readonly string[] | undefined) => void): () => void
-  /** Calls `listener` for each refused write that another node has added; it must not throw. @returns the unsubscribe function */
+  /** Calls `listener`, which must not throw, for each refused write that another node adds. @returns the unsubscribe function */
   onRefused(listener: (thingId: string, refused: RefusedWrite) => void): () => void
-  /** Sends a message to the nodes that listen now; it may be lost. Messages of one node come in the order of the calls. */
+  /** Sends a message to the nodes that listen now. It may be lost. Messages of one node arrive in the order of the calls. */
   send(message: Uint8Array): void
   /**
-   * Calls `listener` with each message, also of this node; it must not throw. `onMissed` is called when some may be lost. Resolves
-   * with the unsubscribe function.
+   * Calls `listener`, which must not throw, with each message, including those of this node. Calls `onMissed` when messages may
+   * have been lost. Resolves with the unsubscribe function.
    *
    * @throws ThingwireError or Error of the store
    */
   listen(listener: (message: Buffer) => void, onMissed: () => void): Promise<() => void>
   /**
-   * Calls `listener` when commits were missed for good: the node was cut off for longer than the log goes back, or the store has
-   * lost delivered commits. That happens before the next commit is delivered; it must not throw. Listeners of `onDocuments` get
-   * undefined, too. @returns the unsubscribe function
+   * Calls `listener`, which must not throw, when commits were missed for good: the node was cut off for longer than the log goes
+   * back, or the store has lost delivered commits. The call is made before the next commit is delivered. Listeners of `onDocuments`
+   * get undefined as well. @returns the unsubscribe function
    */
   onGap(listener: () => void): () => void
   logBounds(): Promise<LogBounds>
   /**
-   * Whether the log of a shared store has an entry of this number. In the complete part of the log, an entry is missing only if
-   * Redis has failed and lost it, or if its thing is removed.
+   * Whether the log of a shared store has an entry with this write number. In the complete part of the log, an entry is missing
+   * only if Redis has failed and lost it, or if its thing was removed.
    */
   hasLogged(writeNumber: number): Promise<boolean>
 }
 
-/** Write numbers. In an unshared store both are Infinity: the log has only what `logWhen` wanted. */
+/** Two write numbers. If the store is not shared, both are Infinity, since the log only has the commits selected by `logWhen`. */
 export interface LogBounds {
-  /** The log has every later commit, wanted or not; of earlier ones, only what `trimLog` has left. */
+  /** The log has every commit after this one, selected by `logWhen` or not. Of earlier commits, it has those not trimmed. */
   readonly completeAfter: number
-  /** `trimLog` keeps all later commits, which another node may still have to read. */
+  /** `trimLog` keeps all commits after this one, since another node may still have to read them. */
   readonly trimmableTo: number
 }

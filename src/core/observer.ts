@@ -1,11 +1,11 @@
 import type { Reason } from '../errors.ts'
 
-/** The source of a write: HTTP, MQTT, the will of an MQTT client, or the host. */
+/** The source of a write: HTTP, MQTT, the will of an MQTT client, or the host program. */
 export type WriteDoor = 'http' | 'mqtt' | 'will' | 'host'
 
 /**
  * The outcome of an acknowledged write: `stored`; `unstored`, only delivered to subscribers (`store=false`); `repeated`, without
- * effect since its write id was known; `dry_run`, neither stored nor delivered.
+ * effect because its write id was known; `dry_run`, neither stored nor delivered.
  */
 export type WriteOutcome = 'stored' | 'unstored' | 'repeated' | 'dry_run'
 
@@ -14,20 +14,20 @@ export type WriteOutcome = 'stored' | 'unstored' | 'repeated' | 'dry_run'
  * argument contains a thing or a credential.
  */
 export interface Observer {
-  /** A write is taken. @param records without refused ones of a `partial` write */
+  /** A write was accepted. @param records number of records, without the refused ones of a `partial` write */
   wrote(door: WriteDoor, outcome: WriteOutcome, records: number): void
-  /** A write is refused, for good or for now. @param door `magic`: acknowledged, but not applied to the state */
+  /** A write was refused, for good or temporarily. @param door `magic`: the write was acknowledged, but not applied to the state */
   refusedWrite(door: WriteDoor | 'magic', reason: Reason): void
-  /** This process has added records to the store, without those that the store had already. */
+  /** This process has added records to the store. @param records number of new records, without those that the store had already */
   stored(records: number): void
-  /** A write was answered: 201, PUBACK, PUBREC. @param seconds since it was received */
+  /** A write was answered with 201, PUBACK or PUBREC. @param seconds time since the write was received */
   acknowledged(door: 'http' | 'mqtt', seconds: number): void
-  /** @param changes writes and changes of documents that shared the commit */
+  /** A commit was made. @param changes number of writes and document changes in the commit @param seconds duration of the commit */
   committed(changes: number, seconds: number): void
-  /** Live messages went to the socket of a subscriber. @param seconds since the commit of the oldest one */
+  /** Live messages were written to the socket of a subscriber. @param seconds since the commit of the oldest message */
   fannedOut(seconds: number): void
-  /** A message on another topic was relayed. */
+  /** A message on a topic that does not belong to a thing (contract §7.10) was relayed. */
   relayed(): void
-  /** Messages that were owed to a persistent session are dropped, since they were too many. */
+  /** Messages owed to a persistent session were dropped, because there were too many. */
   dropped(messages: number): void
 }

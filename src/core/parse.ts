@@ -5,7 +5,7 @@ import { atRecord, isProblem, placeText } from './record/problem.ts'
 import type { NewRecord } from './record/record.ts'
 import { forbiddenMember, forbiddenMemberOf } from './record/value.ts'
 
-/** Most records that one write may carry (contract §2). */
+/** Maximum number of records in one write (contract §2). */
 export const maximumRecords = 10_000
 const maximumNamedErrors = 20
 
@@ -13,7 +13,7 @@ const example = '{"values":[{"key":"temperature","value":21.5}]}'
 
 export const writeIdForm = /^[\x20-\x7e]{1,64}$/
 
-/** HTTP query flags, which override those of the body, and Idempotency-Key. */
+/** The flags of an HTTP query, which override the flags of the body, and the Idempotency-Key header (`id`). */
 export interface WriteOptions {
   readonly store?: boolean | undefined
   readonly broadcast?: boolean | undefined
@@ -34,7 +34,7 @@ export interface ParsedWrite {
   readonly rejected: readonly FieldError[]
 }
 
-/** The write was refused for its content; has the write id if one could be read. */
+/** A write was refused for its content. `writeId` is undefined if none could be read. */
 export class WriteRefused extends ThingwireError {
   readonly writeId: string | undefined
 
@@ -45,10 +45,10 @@ export class WriteRefused extends ThingwireError {
 }
 
 /**
- * Checks a write by every rule of contract §2 and §3. A wrong flag in the body is refused even if a query flag overrides it.
+ * Checks a write against every rule of contract §2 and §3. A wrong flag in the body is refused even if a query flag overrides it.
  *
- * @param body bytes, or the parsed content of a write by the host
- * @throws WriteRefused naming every bad record (up to 20) by index and field
+ * @param body bytes, or the parsed content of a write by the host program
+ * @throws WriteRefused naming the bad records (at most 20) by index and field
  */
 export function parseWrite(body: Uint8Array | object, context: ParseContext): ParsedWrite {
   let id: string | undefined
@@ -109,7 +109,7 @@ function valuesOf(envelope: Record<string, unknown>): readonly unknown[] {
   return values
 }
 
-/** One turn of the event loop, 10 to 20 ms for 10,000 records: to pause, each door would have to hold back later writes. */
+/** Takes one turn of the event loop (10 to 20 ms for 10,000 records): with pauses, doors would have to hold back later writes. */
 function parseRecords(values: readonly unknown[], context: ParseContext) {
   const records: NewRecord[] = []
   const rejected: FieldError[] = []
@@ -121,7 +121,7 @@ function parseRecords(values: readonly unknown[], context: ParseContext) {
   return { records, rejected }
 }
 
-/** The reason is that of the first bad record, which tells a device most if it reads only one word of the answer. */
+/** The error has the reason of the first bad record, which is most useful to a device that reads only one word of the answer. */
 function recordsRefused(rejected: readonly FieldError[]): ThingwireError {
   const errors = rejected.slice(0, maximumNamedErrors)
   const [first] = errors as [FieldError]

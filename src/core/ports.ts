@@ -7,8 +7,8 @@ import type { Problem } from './record/problem.ts'
 import type { AcceptedRecord, NewRecord, StoredRecord } from './record/record.ts'
 
 /**
- * The interfaces that the core and the doors need. `store/contract.ts` has the promises of the store's methods (order, atomicity,
- * durability, idempotency, concurrency); `store/` implements them.
+ * The interfaces that the core and the doors need. `store/` implements those of the store, and `store/contract.ts` says what its
+ * methods guarantee (order, atomicity, durability, idempotency, concurrency).
  */
 
 export interface WriteAnswer {
@@ -18,54 +18,54 @@ export interface WriteAnswer {
 
 export interface Append {
   readonly thingId: string
-  /** In the order of the write. Empty if only states are put. */
+  /** The records, in the order of the write. Empty if only states are put. */
   readonly records: readonly NewRecord[]
-  /** False: the records, also those that are stored already, are numbered and delivered to listeners, but not stored (contract §3). */
+  /** If false, all records, even those stored earlier, are numbered and delivered to listeners, but not stored (contract §3). */
   readonly store: boolean
-  /** Write id, 1..64 printable ASCII: a later write of the thing with the same id has no effect. */
+  /** Write id, 1 to 64 printable ASCII characters. A later write of the thing with the same id has no effect. */
   readonly id?: string | undefined
   /** The answer to a later write with the same id. */
   readonly answer: WriteAnswer
   /** Whether to send live messages. */
   readonly broadcast: boolean
   /**
-   * Most resources of the thing: a write that would make one more is refused as a whole, also with `partial`, since only the store
-   * knows the resources. Absent: any number. A resource is a key, ordinary or magic, with records; a thing keeps resources over the
-   * limit that it has already.
+   * Maximum number of resources of the thing; absent if there is no limit. A write that would exceed it is refused as a whole, even
+   * with `partial`, since only the store knows the resources. A resource is a key, ordinary or magic, with records. Existing
+   * resources over the limit are kept.
    */
   readonly maximumResources?: number
   /**
-   * New states of resources of the thing, stored with the records; `store: false` only delivers them. Only magic resources have a
-   * state: the latest of any other resource is its newest record.
+   * New states of resources of the thing, stored with the records; with `store: false` they are only delivered. Only magic
+   * resources have a state. The latest of an ordinary resource is its newest record.
    */
   readonly states?: readonly Latest[]
   /**
-   * Documents to put in the same commit as the records, such as the packet id of a QoS 2 PUBLISH: both are durable or neither. They
-   * are put even if the write repeats an id, or all of its records were stored before. With a write that takes no space they are
-   * `essential`.
+   * Documents to put in the same commit as the records, such as the packet id of a QoS 2 PUBLISH: either both become durable or
+   * neither. They are put even if the write repeats an id or all of its records were stored earlier. If the write itself takes no
+   * space, their purpose is `essential`.
    */
   readonly documents?: DocumentPut | undefined
-  /** The whole write is refused with `LockLost` if this lock is not held any more at the commit. */
+  /** The whole write is refused with `LockLost` if this lock is no longer held at the commit. */
   readonly lock?: Lock | undefined
   /**
-   * The connection of the write. Writes of one connection commit in the order of the calls, and may overtake long writes of other
-   * connections to other things (contract §4.3). Absent: the write overtakes nothing.
+   * The connection that sent the write. Writes of one connection commit in the order of the calls, but may overtake long writes
+   * that another connection makes to another thing (contract §4.3). Without `sender`, the write overtakes nothing.
    */
   readonly sender?: object | undefined
 }
 
-/** The latest of a resource: its newest record by datetime, then write number, then place; or its state. */
+/** The latest of a resource: its newest record by datetime, then write number, then place; of a magic resource, its state. */
 export interface Latest {
   readonly key: string
-  /** undefined: the resource has no records (any more). */
+  /** undefined if the resource has no records, or no longer has any. */
   readonly record: StoredRecord | undefined
 }
 
 /** The result of a durable append. */
 export interface Receipt {
-  /** Place of the write in commit order, from 1; 0 for a repeat, which had no effect. */
+  /** Place of the write in commit order, from 1; 0 for a repeated write, which has no effect. */
   readonly writeNumber: number
-  /** The answer to give; for a repeat, that of the first write. */
+  /** The answer to give. For a repeated write, this is the answer of the first write. */
   readonly answer: WriteAnswer
 }
 
@@ -75,14 +75,14 @@ export interface Commit {
   readonly writeNumber: number
   /** Receipt time, milliseconds. */
   readonly receivedAt: number
-  /** Records of the write, in order, without those that were stored before (contract §4, resend (a)). */
+  /** Records of the write, in order, without those that an earlier write has stored (contract §4, resend (a)). */
   readonly records: readonly AcceptedRecord[]
-  /** States that were put; or the new latest of a resource, after a removal that took its newest record. */
+  /** The states that were put or, if a removal took the newest record of a resource, the new latest of that resource. */
   readonly latest: readonly Latest[]
-  /** False: nothing was stored, and after a crash another write may get the number. */
+  /** If false, nothing was stored, and after a crash another write may get the same number. */
   readonly stored: boolean
   readonly broadcast: boolean
-  /** Another node has committed it. */
+  /** Set if another node made the commit. */
   readonly isElsewhere?: true
   /** Present if `records` and `latest` are parsed lazily. */
   readonly outline?: CommitOutline
@@ -91,26 +91,26 @@ export interface Commit {
 export interface CommitOutline {
   readonly records: number
   readonly hasMagic: boolean
-  /** Approximate memory of the commit. */
+  /** Approximate memory of the commit, bytes. */
   readonly bytes: number
 }
 
 export interface LogQuery {
   /** Write number, exclusive. */
   readonly after: number
-  /** Write number, exclusive; Infinity for the end. */
+  /** Write number, exclusive; Infinity: up to the end of the log. */
   readonly before: number
-  /** Whether commits of a thing are wanted, called for each commit; absent: of every thing. Unwanted commits cost little. */
+  /** Whether to include commits of this thing; called for each commit. Default: include all. Skipping a commit costs little. */
   readonly isOf?: (thingId: string) => boolean
   readonly order: 'asc' | 'desc'
-  /** At least 1. A page of large entries is shorter; only an empty one means the end. */
+  /** Maximum number of commits, at least 1. A page with large entries is shorter. Only an empty page means the end. */
   readonly limit: number
 }
 
 export interface LatestQuery {
-  /** Absent: every thing. */
+  /** Selects one thing; if absent, every thing. */
   readonly thingId?: string
-  /** Absent: every resource. */
+  /** Selects the resources with this key; if absent, all resources. */
   readonly key?: string
 }
 
@@ -119,11 +119,11 @@ export interface LatestOfThing extends Latest {
   readonly record: StoredRecord
 }
 
-/** The store as it was after one commit. Must be closed. */
+/** A view of the store as it was after one commit. It must be closed. */
 export interface Snapshot {
-  /** Number of that commit, the last one in the snapshot. */
+  /** Write number of that commit, the last one that the snapshot includes. */
   readonly writeNumber: number
-  /** The latest of each selected resource, a page at a time, at a cost in proportion. For a magic resource that is only its state. */
+  /** The latest of each selected resource (of a magic resource, only its state), in pages. The cost is in proportion to these. */
   latest(query: LatestQuery): AsyncIterable<readonly LatestOfThing[]>
   close(): Promise<void>
 }
@@ -136,42 +136,42 @@ export interface TimeRange {
 }
 
 export interface PageQuery extends TimeRange {
-  /** By datetime, then write number, then place; `desc` is the exact reverse of `asc`. */
+  /** Records are ordered by datetime, then write number, then place; `desc` is the exact reverse of `asc`. */
   readonly order: 'asc' | 'desc'
-  /** At least 1; a page can be shorter, see `Page`. */
+  /** Maximum number of records, at least 1. A page can be shorter, see `Page`. */
   readonly limit: number
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly cursor?: string
 }
 
-/** Most characters of values in a page, without its last record: bounds the memory of a slow reader. */
+/** Maximum number of value characters in a page, not counting its last record. Limits the memory that a slow reader takes. */
 export const maximumPageText = 1024 * 1024
 
 export interface Page {
-  /** At most `limit`; fewer if their values are large. */
+  /** At most `limit` records; fewer if their values are large. */
   readonly records: readonly StoredRecord[]
-  /** Opaque; present if there are more records. */
+  /** Opaque cursor of the next page; absent if there are no more records. */
   readonly next?: string
 }
 
 export interface AggregateQuery extends TimeRange {
   readonly order: 'asc' | 'desc'
-  /** Most buckets, at least 1; there can be fewer, see `Aggregates`. */
+  /** Maximum number of buckets, at least 1. There can be fewer, see `Aggregates`. */
   readonly limit: number
   readonly buckets: Buckets
 }
 
 export interface Aggregates {
-  /** At most `limit`; fewer if their `first` and `last` together have `maximumPageText` characters or more. */
+  /** At most `limit` buckets; fewer once their `first` and `last` together have `maximumPageText` characters or more. */
   readonly buckets: readonly BucketSummary[]
-  /** If there are more: `from` of the rest in ascending order, `to` of the rest in descending order; milliseconds. */
+  /** Where the remaining buckets begin: the next query's `from` in ascending order, `to` in descending order; milliseconds. */
   readonly next?: number
 }
 
 /** The result of one piece of `removeOld`. */
 export interface RemovedOld {
   readonly count: number
-  /** Begin of the next piece, opaque; absent: there is none. */
+  /** Opaque start of the next piece; absent if there is none. */
   readonly next?: string
 }
 
@@ -179,67 +179,67 @@ export interface RemovedOld {
 export interface RecordStore {
   /** @throws ThingwireError too_many_resources: nothing of the write was stored */
   append(write: Append): Promise<Receipt>
-  /** The same for callers with many pending writes: settles the ticket. */
+  /** Like `append`, for callers with many pending writes: settles the ticket instead of returning a promise. */
   submit(write: Append, ticket: Ticket<Receipt>): void
-  /** The answer to the write with this id, after waiting for a pending one; undefined: no such write is known. */
+  /** The answer to the write with this id; waits if that write is pending. Undefined if no such write is known. */
   answerOf(thingId: string, id: string, now: number): Promise<WriteAnswer | undefined>
   /** @returns undefined if nothing was ever stored under the key. @throws ThingwireError invalid_cursor */
   read(thingId: string, key: string, query: PageQuery): Promise<Page | undefined>
   /** Summaries of the buckets that have records in the range. @returns undefined if nothing was ever stored under the key */
   aggregate(thingId: string, key: string, query: AggregateQuery): Promise<Aggregates | undefined>
-  /** Ids of the things with records, perhaps also of some without, sorted by bytes: at most `limit` after `after`. */
+  /** Ids of at most `limit` things after `after` (exclusive), sorted by bytes: all things with records, perhaps some without. */
   things(page: { readonly after?: string; readonly limit: number }): Promise<readonly string[]>
   /** Keys with records, sorted by bytes. */
   resources(thingId: string): Promise<readonly string[]>
   /** State of a magic resource; undefined if it has none. */
   state(thingId: string, key: string): Promise<StoredRecord | undefined>
-  /** Has everything that was appended before the call. */
+  /** A snapshot that includes everything appended before the call. */
   snapshot(): Promise<Snapshot>
   /**
-   * Resolves when all commits of any node, and all appends of this one, from before the call are delivered.
+   * Resolves when all commits of all nodes, and all appends of this node, made before the call are delivered to listeners.
    *
    * @returns the number of the newest delivered write, 0 if there is none
    */
   catchUp(): Promise<number>
   /**
-   * Removes records that were stored before the call; returns their number. If the newest record of an ordinary resource is
-   * removed, listeners get the new latest (`Commit.latest`) before this resolves.
+   * Removes records that were stored before the call, and returns their number. If this removes the newest record of an ordinary
+   * resource, listeners get the new latest (`Commit.latest`) before the promise resolves.
    */
   remove(thingId: string, key: string, range: TimeRange): Promise<number>
   /**
-   * Removes a piece of a resource's records from before the datetime `before` (milliseconds), oldest first; never its newest
-   * record, so the latest does not change and nothing is delivered. It may also remove records that are appended meanwhile. A piece
-   * is too small to delay writes; after a crash some of its records may be back.
+   * Removes some of a resource's records with a datetime before `before` (exclusive, milliseconds), oldest first. Never removes its
+   * newest record, so the latest does not change and nothing is delivered. May also remove records appended during the call. One
+   * call removes too few records to delay writes. After a crash, some of the removed records may be back.
    *
-   * @param from `next` of the previous piece
-   * @throws LockLost if `lock` is not held any more: nothing is removed
+   * @param from `next` of the previous call
+   * @throws LockLost if `lock` is no longer held: nothing is removed
    */
   removeOld(thingId: string, key: string, before: number, from?: string, lock?: Lock): Promise<RemovedOld>
-  /** Removes all data of a thing: records, write ids, refused writes. May be called again after a crash. */
+  /** Removes all data of a thing: records, write ids, refused writes. After a crash, call this again. */
   removeThing(thingId: string): Promise<void>
   /**
-   * Calls `listener` for every commit, in commit order, before the append resolves; it must not throw. `records` is empty if all of
-   * them were stored before. @returns the unsubscribe function
+   * Calls `listener`, which must not throw, for every commit, in commit order, before the append resolves. `records` of the commit
+   * is empty if all records of the write were stored earlier. @returns the unsubscribe function
    */
   onCommit(listener: (commit: Commit) => void): () => void
   /**
-   * Sets which commits go into the commit log, in the batch of the commit itself. `isWanted` is called while a write of the thing
-   * is put together, after every snapshot that was asked for before the write. Default: none. Only stored commits are logged.
+   * Sets which commits go into the commit log, in the batch of the commit itself. Default: none. `isWanted` is called while a write
+   * is prepared, after every snapshot that was requested before the write. Only stored commits are logged.
    */
   logWhen(isWanted: (write: Pick<Commit, 'thingId' | 'records' | 'broadcast'>) => boolean): void
-  /** Commits of the log by write number, as listeners got them. */
+  /** Commits of the log, ordered by write number, as listeners got them. */
   readLog(query: LogQuery): Promise<readonly Commit[]>
   /**
-   * Removes these commits from the log, in a shared store only those up to `Nodes.logBounds().trimmableTo`.
+   * Removes these commits from the log; in a shared store only those up to `Nodes.logBounds().trimmableTo`, inclusive.
    *
-   * @throws LockLost if `lock` is not held any more
+   * @throws LockLost if `lock` is no longer held
    */
   trimLog(writeNumbers: readonly number[], lock?: Lock): Promise<void>
 }
 
-/** A follower of commits that may fall behind. */
+/** Holds writes back while a consumer of commits has fallen behind. */
 export interface BackPressure {
-  /** Resolves when writes may go on; undefined: they may go on now. */
+  /** Resolves when writes may go on; undefined if they may go on now. */
   room(): Promise<void> | undefined
 }
 
@@ -251,36 +251,36 @@ export interface WriteLimits {
 }
 
 /**
- * Limits the writes and records a second of each thing, over both doors together. A thing that has written more than its burst is
- * in debt until enough time has passed to pay for its writes.
+ * Limits the writes and the records per second of each thing, over HTTP and MQTT together. A thing that has written more than its
+ * burst is in debt until enough time has passed to pay for its writes.
  */
 export interface WriteRate {
   /**
-   * Charges a thing for a write, whatever its outcome; the write may be larger than the remaining burst. Call it in the order in
-   * which the writes of a thing have to be stored.
+   * Charges a thing for a write, whatever its outcome; the write may be larger than the remaining burst. Call this in the order in
+   * which the writes of a thing must be stored.
    *
-   * @returns undefined: the write may go on now. If the thing is in debt, over MQTT: resolves when the write may go on, in the
-   * order of the calls. Rejects with unknown_thing if the thing is removed meanwhile
-   * @throws ThingwireError write_rate_exceeded, record_rate_exceeded: the thing is in debt; over MQTT, for more than 30 s or with
-   * too many waiting bytes. The write is not charged
+   * @returns undefined if the write may go on now. For an MQTT write of a thing in debt, a promise that resolves when the write may
+   * go on, in the order of the calls, and rejects with unknown_thing if the thing is removed meanwhile
+   * @throws ThingwireError write_rate_exceeded, record_rate_exceeded: the thing is in debt; over MQTT, its debt is more than 30 s
+   * or too many bytes wait. The write is not charged
    */
   enter(write: {
     readonly thingId: string
     readonly door: 'http' | 'mqtt' | 'host'
     readonly body: Uint8Array
   }): Promise<void> | undefined
-  /** Charges the records of a write, right after its `enter`. */
+  /** Charges a thing for the records of a write. Call this right after `enter`. */
   charge(thingId: string, records: number): void
-  /** Whether to list a dropped write: one a second for each thing; the others are only counted. */
+  /** Whether to list a dropped write: true at most once a second for each thing. Further dropped writes are only counted. */
   mayNote(thingId: string): boolean
-  /** While a door closes: lets waiting and new writes pass. @returns ends that */
+  /** Call this while a door closes: waiting and new writes pass without delay. @returns a function that ends this state */
   drain(): () => void
 }
 
 /** A small JSON document. */
 export type Document = Readonly<Record<string, unknown>>
 
-/** New content by document name; null removes the document. */
+/** The new contents by document name; null removes the document. */
 export type DocumentPut = Readonly<Record<string, Document | null>>
 
 export interface DocumentChange<Result> {
@@ -290,37 +290,37 @@ export interface DocumentChange<Result> {
 }
 
 /**
- * Why documents are put, which decides whether a store that is short of space takes them (`Store`, Space; contract §9).
+ * Why documents are put. Decides whether a store that is short of space accepts them (`Store`, Space; contract §9).
  *
  * | purpose | what is put | below `minFreeSpace` | disk full |
  * |---|---|---|---|
- * | `keep` | data that grow with use: messages for absent sessions, retained messages, new sessions and filters; and data of little importance | refused, like records | refused |
- * | `register` | an entry of the registry that an operator or a thing asks for: a thing, token, session, code, name | put | refused |
- * | `essential` | data without which nothing is removed, revoked or acknowledged, or a client or the service cannot begin | put | put, from the reserve |
+ * | `keep` | data that grow with use: messages for absent sessions, retained messages, new sessions and filters; and unimportant data | refused, like records | refused |
+ * | `register` | a registry entry that an operator or a thing requests: a thing, token, session, code or name | put | refused |
+ * | `essential` | data needed to remove, revoke or acknowledge something, or to start a client or the service | put | put, from the reserve |
  *
  * A put that only removes documents is never refused.
  */
 export type PutPurpose = 'keep' | 'register' | 'essential'
 
-/** Small documents by name (`things/<id>`, `tokens/<hash>`): the registry, and the state of doors. */
+/** Small documents by name, such as `things/<id>` and `tokens/<hash>`: the registry, and the state of the HTTP and MQTT doors. */
 export interface DocumentStore {
   get(name: string): Promise<Document | undefined>
-  /** The same in commit order: after every earlier append, put and transact, also a failed one. */
+  /** Like `get`, but in commit order: reads after every earlier append, put and transact, even those that failed. */
   getInOrder(name: string): Promise<Document | undefined>
-  /** Documents with a prefix, by name, after `after`, at most `limit`. */
+  /** At most `limit` documents whose name starts with `prefix` and sorts after `after` (exclusive), ordered by name. */
   list(prefix: string, options: { after?: string; limit: number }): Promise<readonly [string, Document][]>
-  /** The names of `list`. Reads no contents, so the size of the documents does not matter. */
+  /** Only the names that `list` gives. Reads no contents, so the size of the documents does not matter. */
   names(prefix: string, options: { after?: string; limit: number }): Promise<readonly string[]>
   /**
-   * Puts documents without reading the present ones, durably and atomically. Shares the commit of waiting appends and puts, and
-   * takes effect in the order of the calls.
+   * Puts documents durably and atomically, without reading their present contents. Shares a commit with waiting appends and puts,
+   * and takes effect in the order of the calls.
    *
-   * @throws LockLost if `lock` is not held any more at the commit: nothing is put
+   * @throws LockLost if `lock` is no longer held at the commit: nothing is put
    */
   put(documents: DocumentPut, purpose: PutPurpose, lock?: Lock): Promise<void>
   /**
-   * Reads the named documents, calls `change` with their contents, and puts its result, durably and atomically: nothing else
-   * changes these documents in between. It may also put other documents. `change` may be called more than once, and must be pure.
+   * Reads the named documents, calls `change` with their contents, and puts its result, durably and atomically: nothing changes these
+   * documents in between. `change` may also put further documents. It must be pure, since it may be called repeatedly.
    */
   transact<Result>(
     names: readonly string[],
@@ -328,37 +328,37 @@ export interface DocumentStore {
   ): Promise<Result>
 }
 
-/** A write that was refused for its content (an item of `GET …/errors`, contract §6). */
+/** A refused write or a rejected connection (an item of `GET …/errors`, contract §6). */
 export interface RefusedWrite {
   /** Receipt time, milliseconds. */
   readonly datetime: number
-  /** `magic`: acknowledged and kept as history, but not applied to the state (contract §5). `host`: written by the host. */
+  /** `magic`: acknowledged and kept as history, but not applied to the state (contract §5). `host`: written by the host program. */
   readonly door: 'http' | 'mqtt' | 'host' | 'magic'
   readonly reason: Reason
   readonly message: string
-  /** How often a connection was rejected since the last entry, if more than once. */
+  /** How often a connection was rejected for this cause since its last entry; absent if only once. */
   readonly count?: number
   readonly errors?: readonly FieldError[]
   readonly id?: string
-  /** First 200 characters of the body, tokens redacted. */
+  /** The first 200 characters of the body, with tokens redacted. */
   readonly excerpt: string
 }
 
 /** The last 100 refused writes and rejected connections of each thing. */
 export interface RefusedWrites {
   add(thingId: string, refused: RefusedWrite): Promise<void>
-  /** Newest first. */
+  /** Returns at most `limit` refused writes, newest first. */
   list(thingId: string, limit: number): Promise<readonly RefusedWrite[]>
 }
 
 export interface MagicRecord {
   readonly key: string
-  /** Parsed JSON; undefined if the record has no value. */
+  /** The parsed JSON value; undefined if the record has no value. */
   readonly value: unknown
   readonly geo: Geo | undefined
 }
 
-/** A magic record in the history of its key. */
+/** The form in which a magic record is stored in the history of its key. */
 export interface MagicHistory {
   readonly value: unknown
   readonly geo?: Geo | undefined
@@ -366,6 +366,6 @@ export interface MagicHistory {
 
 /** The known magic resources (contract §5). */
 export interface MagicRules {
-  /** Checks a record by the rules of its magic resource. @returns the record for the history, or the problem */
+  /** Checks a record by the rules of its magic resource. @returns the form to store in the history, or the problem */
   check(record: MagicRecord): MagicHistory | Problem
 }

@@ -1,15 +1,15 @@
-/** An array, or an object that makes its items on demand. */
+/** An array, or an object that computes its items on demand. */
 export interface Items<Item> {
   readonly length: number
   at(index: number): Item | undefined
 }
 
 /**
- * Binary search for a partition point, as `std::partition_point` of C++.
+ * Finds a partition point by binary search, like `std::partition_point` in C++.
  *
- * @param isBefore true for all items before the point, false for the others
+ * @param isBefore true for every item before the point, false for every item from the point on
  * @param from index at which the search begins
- * @returns index of the first item for which `isBefore` is false, at most `items.length`
+ * @returns the index of the first item for which `isBefore` is false; `items.length` if there is none
  */
 export function partitionPoint<Item>(
   items: Items<Item>,

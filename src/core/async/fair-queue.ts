@@ -1,18 +1,18 @@
 import { readSlices } from './slices.ts'
 
-/** Runs a limited number of tasks at a time. Callers, by name, take turns. */
+/** Runs a limited number of tasks at a time. Callers take turns; a caller is identified by its name. */
 export class FairQueue {
   readonly #mostAtOnce: number
-  /** By caller, in the order of their turns. */
+  /** Resumes the waiting tasks of each caller. The map is in the order of the callers' turns. */
   readonly #waiting = new Map<string, (() => void)[]>()
   #underWay = 0
 
-  /** @param mostAtOnce concurrent tasks of all callers */
+  /** @param mostAtOnce maximum number of concurrent tasks of all callers together */
   constructor(mostAtOnce: number) {
     this.#mostAtOnce = mostAtOnce
   }
 
-  /** Runs a task when it is the caller's turn. @param name of the caller @throws errors of `task` */
+  /** Runs a task when it is the caller's turn. @param name the name of the caller @throws errors of `task` */
   run<Result>(name: string, task: () => Promise<Result>): Promise<Result> {
     if (this.#underWay >= this.#mostAtOnce) return this.#turnOf(name).then(() => this.#do(task))
     this.#underWay++
@@ -27,13 +27,13 @@ export class FairQueue {
     }
   }
 
-  /** Yields the same items; fetching each is one task, and none runs while the reader has an item. */
+  /** Yields `items` unchanged. Each fetch of an item is a task of its own, so a slow reader does not block the queue. */
   async *stream<Item>(name: string, items: AsyncIterable<Item>): AsyncGenerator<Item, void> {
     const iterator = items[Symbol.asyncIterator]()
     try {
       for (;;) {
         const { done, value } = await this.run(name, async () => {
-          // Otherwise a quick reader could take all items that are in memory in one turn of the event loop.
+          // Otherwise, if all items are in memory, a quick reader could take all of them in one turn of the event loop.
           await readSlices.pause()
           return await iterator.next()
         })
@@ -56,7 +56,7 @@ export class FairQueue {
   #startNext(): void {
     for (const [name, ofName] of this.#waiting) {
       const next = ofName.shift()
-      // Moves the caller behind the others.
+      // Moves the caller to the end of the map.
       if (ofName.length === 0 || this.#waiting.size > 1) this.#waiting.delete(name)
       if (ofName.length > 0) this.#waiting.set(name, ofName)
       next?.()

@@ -6,21 +6,21 @@ export async function rest(milliseconds: number, stop?: AbortSignal): Promise<vo
 }
 
 interface RetryOptions {
-  /** Time between two attempts, milliseconds. */
+  /** Pause between two attempts, milliseconds. */
   readonly every: number
-  /** When it is aborted, retries end. */
+  /** Ends the retries when it is aborted. */
   readonly stop?: AbortSignal
-  /** Retries also end at this time, by the monotonic clock (`performance.now()`). */
+  /** No attempt begins at or after this time of the monotonic clock (`performance.now()`), milliseconds. */
   readonly until?: number
-  /** Whether to retry after this error. Default: after any. */
+  /** Whether to retry after this error. Default: retry after every error. */
   readonly isPassing?: (error: unknown) => boolean
 }
 
 /**
- * Retries a task until it succeeds, or has to stop.
+ * Retries a task until it succeeds, `stop` is aborted or `until` is reached.
  *
- * @returns the result; undefined: it had to stop
- * @throws errors of the task that are not passing
+ * @returns the result; undefined if the task has not succeeded by then
+ * @throws the task's errors for which `isPassing` is false
  */
 export async function retryUntil<Result>(
   task: () => Promise<Result>,

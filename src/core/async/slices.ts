@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** Time of long work in one turn of the event loop, milliseconds: packets are read and messages delivered in the same turn. */
+/** Maximum time for long work in one turn of the event loop, milliseconds. The same turn reads packets and delivers messages. */
 const longestSlice = 5
 
 /** Splits long work into slices, each in its own turn of the event loop. */
@@ -8,8 +8,8 @@ export class Slices {
   #begin: number | undefined
 
   /**
-   * Waits for the next turn of the event loop if this slice, which begins with the first call, is over; undefined: it is not. Call
-   * it several times a millisecond.
+   * Waits for the next turn of the event loop if the present slice is over; undefined if it is not. The first slice begins with the
+   * first call. Call this several times a millisecond.
    */
   pause(): Promise<void> | undefined {
     const now = performance.now()
@@ -23,13 +23,13 @@ export class Slices {
   }
 }
 
-/** One slice in each turn of the event loop, shared by all callers: hundreds of concurrent reads take no more of it than one. */
+/** One slice in each turn of the event loop, shared by all callers: hundreds of concurrent reads take no more time than one. */
 class SharedSlices {
   readonly #waiting: (() => void)[] = []
   #begin: number | undefined
   #isScheduled = false
 
-  /** Waits for the caller's turn if the slice of this turn of the event loop is over; undefined: it is not. */
+  /** Waits until the caller may go on if the slice of this turn of the event loop is over; undefined if it is not. */
   pause(): Promise<void> | undefined {
     const now = performance.now()
     if (this.#begin === undefined) this.#open(now)
@@ -53,7 +53,7 @@ class SharedSlices {
   /** Resumes waiting callers one after another while the slice lasts. */
   #goOn(): void {
     this.#waiting.shift()?.()
-    // Runs after the resumed caller's first piece of work.
+    // Runs when the resumed caller has done its first piece of work.
     queueMicrotask(() => {
       if (this.#waiting.length > 0 && this.#hasTime(performance.now())) this.#goOn()
     })
@@ -64,5 +64,5 @@ class SharedSlices {
   }
 }
 
-/** For reads with long answers, so that writes do not wait for them. */
+/** The slices for reads with long answers, so that writes do not wait for such reads. */
 export const readSlices = new SharedSlices()

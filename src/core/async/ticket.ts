@@ -1,6 +1,6 @@
 /**
- * Receives the result of one write. It replaces a chain of promises, one for each step, which the garbage collector would have to
- * move while the write waits for its sync.
+ * Receives the result of one write. Used instead of a chain of promises, one for each step, because the garbage collector would
+ * have to move the promises while the write waits for its sync.
  */
 export interface Ticket<Result> {
   /** Call this or `reject` once; neither throws. */
@@ -8,7 +8,7 @@ export interface Ticket<Result> {
   reject(error: unknown): void
 }
 
-/** A promise for the result of a ticket. Rejects with errors of `begin`. */
+/** Returns a promise for the result of the ticket that `begin` gets. The promise also rejects if `begin` throws. */
 export function promiseOf<Result>(begin: (ticket: Ticket<Result>) => void): Promise<Result> {
   return new Promise((resolve, reject) => begin({ resolve, reject }))
 }

@@ -2,16 +2,16 @@ export class Turn {
   readonly #onDone: () => void
   #before: Turn | undefined
   #isDone = false
-  /** Resumes the next turn, if it waits. */
+  /** Resumes the next turn if it is waiting. */
   #next = () => {}
 
-  /** @param before undefined: this is the first turn */
+  /** @param before the previous turn; undefined if this is the first one */
   constructor(before: Turn | undefined, onDone: () => void) {
     this.#before = before
     this.#onDone = onDone
   }
 
-  /** Resolves when the turn before is done; undefined: it is, or there is none. Never rejects. Call it once. */
+  /** Resolves when the previous turn is done; undefined if it is done already or there is none. Never rejects. Call this once. */
   wait(): Promise<void> | undefined {
     const before = this.#before
     if (!before || before.#isDone) return undefined
@@ -20,7 +20,7 @@ export class Turn {
     })
   }
 
-  /** Starts the next turn. May be called again. */
+  /** Ends this turn and resumes the next one. Further calls have no effect. */
   done(): void {
     if (this.#isDone) return
     this.#isDone = true
@@ -30,12 +30,12 @@ export class Turn {
   }
 }
 
-/** Keeps the writes of one connection in order of arrival (contract §4.3) although each looks up its credential concurrently. */
+/** Keeps the writes of a connection in order of arrival (contract §4.3), although their credentials are looked up concurrently. */
 export class Turns {
   #newest: Turn | undefined
   #taken = 0
 
-  /** Whether all turns are done: a write that needs no await then needs no turn. */
+  /** Whether all turns are done. If so, a write that awaits nothing needs no turn. */
   get isFree(): boolean {
     return this.#taken === 0
   }

@@ -2,11 +2,11 @@ import { mkdir, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /**
- * Makes a directory and its missing parents. Node's own `recursive` never returns if a parent forbids new directories, such as
- * `/proc`, or is a dangling link: it makes the directory above again and again.
+ * Makes a directory and its missing parents. Node's `mkdir` with `recursive` never returns if a parent forbids new directories, as
+ * `/proc` does, or is a dangling link: Node then tries to make the directory above it again and again.
  *
- * @param mode of each new directory
- * @throws Error of the system: a directory cannot be made, or the path is something else
+ * @param mode file mode of each new directory
+ * @throws Error of the system if a directory cannot be made, or if the path exists and is not a directory
  */
 export async function makeDirectory(path: string, mode = 0o777): Promise<void> {
   try {

@@ -2,15 +2,15 @@ import { randomBytes } from 'node:crypto'
 import { open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** Whether users other than the owner may use a file. @param mode of `stat`; on Windows it always looks open */
+/** Whether users other than the owner may use a file; false on Windows, where the mode does not say. @param mode from `stat` */
 export function isOpenToOthers(mode: number): boolean {
   return process.platform !== 'win32' && (mode & 0o077) !== 0
 }
 
 /**
- * Writes a file of mode 0600 durably and atomically.
+ * Writes a file with mode 0600, durably and atomically.
  *
- * @param place moves the draft to the name of the file. Default: `rename`, which replaces an older file
+ * @param place moves the temporary file to its final name. Default: `rename`, which replaces an existing file
  * @throws Error of the system
  */
 export async function writePrivate(
@@ -35,7 +35,7 @@ export async function writePrivate(
 }
 
 async function syncDirectory(directory: string): Promise<void> {
-  // Windows cannot open a directory, but NTFS keeps a journal of names.
+  // On Windows, a directory cannot be synced, and need not be: NTFS records changes of file names in a journal.
   if (process.platform === 'win32') return
   const handle = await open(directory, 'r')
   try {

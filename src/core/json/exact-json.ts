@@ -1,20 +1,20 @@
-/** JSON that would lose something: a member whose name stands twice in one object, or a number like 1e400. */
+/** Thrown for JSON that loses data when parsed: two members of one object have the same name, or a number is too large (1e400). */
 export class LossyJson extends Error {}
 
 const string = /"[^"\\]*(?:\\.[^"\\]*)*"/g
-/** A string, with the colon behind it if it is the name of a member; a number; where an object begins and ends. */
+/** Matches a string (with the colon after it if it is a member name), a number, or a brace of an object. */
 const token = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|[{}]/g
 
 /**
- * Reads JSON as JSON.parse does, but loses nothing of it: an integer that no 64-bit float holds (`isInexact`) becomes a string.
+ * Parses JSON like JSON.parse, but without loss: an integer that a 64-bit float cannot represent (`isInexact`) becomes a string.
  *
- * @throws SyntaxError if it is no JSON
- * @throws LossyJson
+ * @throws SyntaxError if the text is not JSON
+ * @throws LossyJson if a member name is repeated or a number is too large
  */
 export function parseExactly(json: string): unknown {
   const value: unknown = JSON.parse(json)
   const bare = json.replace(string, '')
-  // A look at each token takes five times as long as this, and hardly any JSON needs it.
+  // Scanning token by token takes five times as long as this check, and hardly any JSON needs it.
   if (colonsOf(bare) > colonsOf(JSON.stringify(value).replace(string, ''))) refuseRepeated(json)
   if (!/\d{16}|e\+?\d{3}/i.test(bare)) return value
   const spelled = json.replace(token, found => {
@@ -27,12 +27,12 @@ export function parseExactly(json: string): unknown {
   return JSON.parse(spelled)
 }
 
-/** Whether an integer would become another one as a 64-bit float: 9007199254740993, the number of a SIM card. */
+/** Whether an integer changes when stored as a 64-bit float, as 9007199254740993 does, or the number of a SIM card. */
 export function isInexact(number: string): boolean {
   return /^-?\d{16,}$/.test(number) && significantDigits(number) !== significantDigits(String(Number(number)))
 }
 
-/** `1200` and `1.2e+3` have the same. */
+/** The digits without trailing zeros: `12` for both `1200` and `1.2e+3`. */
 function significantDigits(number: string): string {
   return number.replace(/e.*/, '').replace('.', '').replace(/0+$/, '')
 }

@@ -1,10 +1,10 @@
 import { findJsonMistake } from './json-mistake.ts'
 
 /**
- * Parses the text of a file as JSON, without the byte order mark of some editors.
+ * Parses the text of a file as JSON. A byte order mark, which some editors write, is ignored.
  *
- * @param what the file in messages, such as `the thing map things.json`
- * @throws Error with line and column of the mistake, but not with the parser's message, which may quote a secret
+ * @param what how messages refer to the file, such as `the thing map things.json`
+ * @throws Error with the line and column of the mistake, but without the parser's message, which may quote a secret
  */
 export function parseJsonFile(what: string, text: string): unknown {
   const json = text.replace(/^\ufeff/, '')

@@ -5,7 +5,7 @@ interface JsonMistake {
   readonly message: string
 }
 
-/** The expected next token. */
+/** What the next token must be. */
 type Wanted =
   | 'a value'
   | 'a value or ]'
@@ -23,17 +23,17 @@ const escapeSequence = /\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4})/y
 const knownWord =
   /^(?:[\d.e+-]{1,12}|[+-]?0x[\da-f]{1,8}|true|false|none|null|nil|undefined|nullptr|[+-]?(?:nan|inf|infinity|ovf))$/i
 
-/** The first mistake of a text by the grammar of RFC 8259; undefined: it is JSON. */
+/** The first place at which a text breaks the grammar of RFC 8259; undefined if the text is valid JSON. */
 export function findJsonMistake(text: string): JsonMistake | undefined {
   return new Scan(text).mistake()
 }
 
-/** Scans a text token by token, without recursion, since a deep text would overflow the stack. */
+/** Scans a text token by token. Uses no recursion, since deeply nested JSON would overflow the stack. */
 class Scan {
   readonly #text: string
   #at = 0
   #wanted: Wanted = 'a value'
-  /** Closing brackets of the open ones. */
+  /** The closing brackets that are still missing, outermost first. */
   readonly #closers: ('}' | ']')[] = []
 
   constructor(text: string) {
@@ -50,7 +50,7 @@ class Scan {
     }
   }
 
-  /** Consumes the next token. */
+  /** Consumes the next token, or returns the mistake. */
   #take(): JsonMistake | undefined {
     const character = this.#text.charAt(this.#at)
     const closer = this.#closers.at(-1)
@@ -87,12 +87,12 @@ class Scan {
       return undefined
     }
     this.#at = start
-    // The text may end in the middle of a literal.
+    // The text may end within a literal.
     const isCut = start + found.length === this.#text.length && this.#closers.length > 0 && found !== ''
     return isCut && isBeginning(found) ? this.#endsInside('a value') : this.#wrong()
   }
 
-  /** @param wanted after the string */
+  /** @param wanted the token that must follow the string */
   #takeString(wanted: Wanted): JsonMistake | undefined {
     for (let at = this.#at + 1; at < this.#text.length; at++) {
       const code = this.#text.charCodeAt(at)
@@ -171,7 +171,7 @@ function isBeginning(text: string): boolean {
   return isOfWord || literal.test(`${text}0`)
 }
 
-/** A body may contain secrets, so a message quotes only known words, short numbers and single characters. */
+/** How a message shows a token. A body may contain secrets, so only known words, short numbers and single characters are quoted. */
 function shown(text: string): string {
   if (/^[\p{Cc}\p{Cf}\p{Cs}\p{Zs}]$/u.test(text))
     return `U+${text.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`
@@ -181,13 +181,13 @@ function shown(text: string): string {
 interface Stranger {
   /** The unexpected token. */
   readonly found: string
-  /** The expected one, in words. */
+  /** The expected token, in words. */
   readonly wanted: string
-  /** The text before it. */
+  /** Up to 40 characters of text before the unexpected token. */
   readonly before: string
 }
 
-/** Typical mistakes with a remedy. The first row that fits counts. */
+/** Remedies for typical mistakes. The first row that fits is used. */
 const hints: readonly (readonly [fits: (stranger: Stranger) => boolean, hint: string])[] = [
   [({ found }) => found === '\0', 'send no zero byte, such as the one that ends a string in C'],
   [({ found }) => /^['‘’“”„«»`]$/u.test(found), 'JSON has straight double quotes'],

@@ -1,4 +1,4 @@
-/** Escapes control characters in a device's text for a terminal. */
+/** Escapes control characters in text from a device, so that a terminal can show it safely. */
 export function printable(text: string): string {
   return text.replace(
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are escaped

@@ -6,11 +6,11 @@ const byteOrderMark = '\ufeff'
 const replacementCharacter = '\ufffd'
 const replacementBytes = Buffer.from(replacementCharacter)
 
-/** Parses a body as JSON, without a byte order mark (§2.2). @throws ThingwireError invalid_utf8, invalid_json, with the position */
+/** Parses a body as JSON; ignores a byte order mark (§2.2). @throws ThingwireError invalid_utf8, invalid_json, with the position */
 export function readJson(body: Uint8Array): unknown {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   const text = bytes.toString()
-  // Invalid UTF-8 is decoded as this character, but a valid body may contain it, too.
+  // Invalid UTF-8 is decoded as U+FFFD, but a valid body may also contain that character.
   if (text.includes(replacementCharacter) && !isUtf8(bytes)) throw notUtf8(bytes, text)
   const json = text.startsWith(byteOrderMark) ? text.slice(1) : text
   try {

@@ -1,21 +1,21 @@
-/** A text that was made from a source by removing and replacing characters. */
+/** A text made from a source text by removing and replacing characters. */
 export interface Derived {
   readonly text: string
-  /** The part of the source for each character of `text`. Absent: `text` is the source. */
+  /** Where each character of `text` starts and ends in the source (end exclusive). Absent if `text` is the source itself. */
   readonly places?: { readonly starts: readonly number[]; readonly ends: readonly number[] }
 }
 
-/** The part of the source for `text` from `start` to `end`, which is not empty. */
+/** Start and end in the source of the part of `text` from `start` to `end`. Ends are exclusive; the part must not be empty. */
 export function inSource({ places }: Derived, start: number, end: number): readonly [number, number] {
   return places ? [places.starts[start] ?? 0, places.ends[end - 1] ?? 0] : [start, end]
 }
 
-/** Most layers of escapes; software does not escape a text more often by accident. */
+/** Maximum number of layers of escapes. Software does not escape a text more often than this by accident. */
 const deepest = 8
 
 /**
- * One escaped character of a URL (`%41`, `%u0041`), of JSON and programs (`\u0041`, `\x41`, `\n`, `\_`), of HTML (`&#65;`,
- * `&#x41;`, `&amp;`, `&lowbar;`), or of a keyboard for Chinese and Japanese (`Ａ`).
+ * Matches one character as escaped in URLs (`%41`, `%u0041`), in JSON and programs (`\u0041`, `\x41`, `\n`, `\_`) or in HTML
+ * (`&#65;`, `&#x41;`, `&amp;`, `&lowbar;`), or in full width, as Chinese and Japanese keyboards type it (`Ａ`).
  */
 const escaped =
   /%u([\da-f]{4})|%([\da-f]{2})|\\u([\da-f]{4})|\\u\{([\da-f]{1,6})\}|\\x([\da-f]{2})|\\([nrt0])|\\([^a-z\d])|&#x([\da-f]{1,6});?|&#(\d{1,7});?|&(amp|lowbar);|([\uff01-\uff5e])/gi
@@ -23,7 +23,7 @@ const escaped =
 const named: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', 0: '\0', amp: '&', lowbar: '_' }
 const fullWidth = 0xfee0
 
-/** The text itself, then with each layer of escapes removed. */
+/** The text itself, then the text with one, two and more layers of escapes removed. */
 export function unescapedLayers(source: string): readonly [Derived, ...Derived[]] {
   const layers: [Derived, ...Derived[]] = [{ text: source }]
   let outer: Derived | undefined = layers[0]
@@ -35,7 +35,7 @@ export function unescapedLayers(source: string): readonly [Derived, ...Derived[]
   return layers
 }
 
-/** Replaces each match of `pattern` by one character or none. @returns undefined: there is no match */
+/** Replaces each match of `pattern` with the one character, or none, that `by` returns. @returns undefined if nothing matches */
 export function replaced(
   outer: Derived,
   pattern: RegExp,
@@ -67,7 +67,7 @@ export function replaced(
   return { text: parts.join(''), places: { starts, ends } }
 }
 
-/** One UTF-16 unit per match, which `places` relies on. Any other than ASCII becomes U+FFFD, since no credential contains it. */
+/** Returns one UTF-16 unit per match, as `places` requires. Characters outside ASCII become U+FFFD: no credential has any. */
 function meant([, ...groups]: RegExpExecArray): string {
   const [url4, url2, json4, json6, byte, control, itself, html16, html10, entity, wide] = groups
   const letter = control ?? entity

@@ -1,15 +1,15 @@
 import type { OptionRule } from './option-kinds.ts'
 
-/** By the name of an option. A message never shows the value of a secret one. */
+/** Rules by option name. Messages never show the value of a secret option. */
 type GivenRules = Readonly<Record<string, OptionRule & { readonly secret?: true }>>
 
 /**
- * Checks options at run time, for programs without types.
+ * Checks options at run time, for callers that are not type-checked.
  *
  * @param call name of the function in messages, such as `createThings`
- * @param example valid options, as source
- * @throws TypeError with one line, such as `maxPacketSize of attachThings must be …: it is …`: the options are no object, or one of
- * them is unknown, missing or wrong
+ * @param example valid options, as source code
+ * @throws TypeError if the options are not an object, or one of them is unknown, missing or wrong; the message is one line, such as
+ * `maxPacketSize of attachThings must be …: it is …`
  */
 export function assertOptions(call: string, rules: GivenRules, given: unknown, example: string): void {
   assertNames(call, Object.keys(rules), given, example)
@@ -23,14 +23,14 @@ export function assertOptions(call: string, rules: GivenRules, given: unknown, e
   }
 }
 
-/** @param path of the wrong part of the value; empty: the whole value */
+/** @param path path of the wrong part within the value; empty if the whole value is wrong */
 function faultIn(value: unknown, path: readonly PropertyKey[] = []): string {
   const inside = path.reduce((at, step) => (at as Readonly<Record<PropertyKey, unknown>>)[step], value)
   const place = path.map(step => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`)).join('')
   return `${place || 'it'} is ${described(inside)}`
 }
 
-/** Checks the names of options only. @throws TypeError */
+/** Checks only the names of the options. @throws TypeError if a name is unknown */
 export function assertNames(call: string, names: readonly string[], given: unknown, example: string): void {
   assertObject(call, given, example)
   const stranger = Object.keys(given).find(name => !names.includes(name))
@@ -46,7 +46,7 @@ export function assertObject(call: string, given: unknown, example: string): ass
   )
 }
 
-/** A wrong value, in words for a message. */
+/** Describes a wrong value in a message. */
 export function described(value: unknown): string {
   if (value === undefined) return 'missing'
   if (value instanceof Promise) return 'a promise: await it'
@@ -56,7 +56,7 @@ export function described(value: unknown): string {
   return typeof value === 'string' ? shown(value) : String(value)
 }
 
-/** A value as JSON, without the credential in a URL, whatever its characters are. */
+/** A value as JSON. If it is a URL, its credential is redacted, whichever characters the credential has. */
 export function shown(value: unknown): string {
   return JSON.stringify(value).replace(/\/\/.*@/s, '//[redacted]@')
 }

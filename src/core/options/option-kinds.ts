@@ -7,22 +7,22 @@ export interface OptionRule<Schema extends z.ZodType = z.ZodType> {
   readonly rule: string
 }
 
-/** A rule with a conversion from text (environment, command line). */
+/** A rule, and how to convert the text of an environment variable or of the command line to a value. */
 export interface OptionKind<Schema extends z.ZodType = z.ZodType> extends OptionRule<Schema> {
   readonly unit: 'bytes' | 'ms' | undefined
-  /** Returns a text that is no value unchanged: the schema then refuses it. */
+  /** Returns the text unchanged if it is not a valid value; the schema then refuses it. */
   readonly fromText: (text: string) => unknown
 }
 
 export interface OptionDeclaration extends OptionKind {
   readonly default: unknown
-  /** For the documentation. */
+  /** What the option does, for the documentation. */
   readonly meaning: string
   /** The reason for the default. */
   readonly reason: string
-  /** The fault of a refused value, if the rule does not explain it. */
+  /** Says what is wrong with a refused value, if the rule does not explain it. */
   readonly faultOf?: (value: unknown) => string | undefined
-  /** Never shown in a message, and not accepted on the command line. */
+  /** Set if the value must not be shown in messages or given on the command line. */
   readonly secret?: true
 }
 
@@ -56,7 +56,7 @@ export function text(rule: string, schema: z.ZodString = z.string().min(1)): Opt
   return { schema, rule, unit: undefined, fromText: same }
 }
 
-/** A text has commas between the items. */
+/** A list. In text form, its items are separated by commas. */
 export function listOf<Item extends z.ZodType>(rule: string, item: Item): OptionKind<z.ZodArray<Item>> {
   return {
     schema: z.array(item).min(1),
@@ -72,12 +72,12 @@ export function optional<Schema extends z.ZodType>(
   return { ...kind, schema: kind.schema.optional(), default: undefined }
 }
 
-/** For options of a program, which have no text form. */
+/** For options that only a program can give: a function has no text form. */
 export function aFunction(): OptionRule {
   return { schema: z.custom(value => typeof value === 'function'), rule: 'a function' }
 }
 
-/** An object with these members, of any type. */
+/** An object that has all of these members, whatever their types. */
 export function objectWith(rule: string, members: readonly string[]): OptionRule {
   const hasAll = (value: unknown) =>
     typeof value === 'object' && value !== null && members.every(name => name in value)
@@ -88,7 +88,7 @@ export function ifGiven({ schema, rule }: OptionRule): OptionRule {
   return { schema: schema.optional(), rule }
 }
 
-/** Options of each plugin that Fastify itself handles. */
+/** The options that every plugin has and that Fastify itself handles. */
 export const ofFastify = {
   // Fastify does not apply a prefix to a plugin that skips encapsulation.
   prefix: {

@@ -1,9 +1,9 @@
 import { described } from './given-options.ts'
 
-/** The argument of a plugin: the service of a host, or its parts. */
+/** The argument of a plugin: the service of a host program, or the parts of that service. */
 export type Pluggable<Parts> = Parts | { readonly parts: Parts }
 
-/** @param plugin its name in messages @throws TypeError: `things` is no service */
+/** @param plugin name of the plugin in messages @throws TypeError if `things` is not a service */
 export function partsOf<Parts extends object>(plugin: string, things: Pluggable<Parts>): Parts {
   const parts: unknown = isObject(things) && 'parts' in things ? things.parts : things
   if (isObject(parts) && 'ingest' in parts && 'live' in parts) return parts as Parts

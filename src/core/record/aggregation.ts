@@ -2,7 +2,7 @@ import { type AggregateQuery, type Aggregates, maximumPageText } from '../ports.
 import { BucketFold } from './bucket-fold.ts'
 import type { BucketSummary } from './buckets.ts'
 
-/** Builds the answer to an aggregate query from records, or summaries of parts of buckets, in the order of the query. */
+/** Builds the answer to an aggregate query. Records, or summaries of parts of buckets, must be added in the order of the query. */
 export class Aggregation {
   readonly #query: Pick<AggregateQuery, 'order' | 'limit' | 'buckets'>
   readonly #buckets: BucketSummary[] = []
@@ -18,7 +18,7 @@ export class Aggregation {
    * Adds a record.
    *
    * @param value JSON text
-   * @returns false: the answer is complete without this record
+   * @returns false if the answer is complete without this record
    */
   add(datetime: number, value: string): boolean {
     const fold = this.#foldAt(datetime)
@@ -27,12 +27,12 @@ export class Aggregation {
   }
 
   /**
-   * Adds the records of a column, as `BucketFold.addNumbers`.
+   * Adds records that are stored as a column of numbers.
    *
-   * @param datetimes of the numbers, ascending
+   * @param datetimes the datetimes of the numbers, ascending
    * @param from index of the first number
-   * @param to index after the last number
-   * @returns as `add`
+   * @param to index after the last number (exclusive)
+   * @returns false if the answer is complete before the end of the column
    */
   addNumbers(datetimes: Float64Array, numbers: Float64Array, from: number, to: number): boolean {
     const isForwards = this.#query.order === 'asc'
@@ -49,7 +49,7 @@ export class Aggregation {
     return true
   }
 
-  /** Adds records of one bucket by their summary. @returns as `add` */
+  /** Adds the summary of records of one bucket. @returns false if the answer is complete without them */
   merge(datetime: number, summary: Omit<BucketSummary, 'start' | 'end'>): boolean {
     const fold = this.#foldAt(datetime)
     fold?.merge(summary)
@@ -63,7 +63,7 @@ export class Aggregation {
       : { buckets: this.#buckets, next: this.#next }
   }
 
-  /** The bucket of a datetime; undefined: the answer ends before it. */
+  /** The bucket of a datetime; undefined if the answer ends before that bucket. */
   #foldAt(datetime: number): BucketFold | undefined {
     const { buckets, order, limit } = this.#query
     const open = this.#open

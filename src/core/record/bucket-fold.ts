@@ -1,8 +1,8 @@
 import type { BucketSummary } from './buckets.ts'
 
-/** Numbers from this size on are summed in a larger unit, since the sum of a few could overflow a double. */
+/** Numbers of this size or larger are summed in a larger unit, since the sum of just a few of them could overflow a double. */
 const hugeFrom = 2 ** 900
-/** A power of two, so that division by it loses no digits, and so large that no bucket has enough numbers to overflow. */
+/** A power of two, so that division by it is exact. It is so large that no bucket has enough numbers for an overflow. */
 const hugeUnit = 2 ** 64
 
 /** Summarises a bucket in constant memory. Compensated sums (Neumaier) keep the rounding error independent of the number of records. */
@@ -19,7 +19,7 @@ export class BucketFold implements BucketSummary {
   last = 'null'
   readonly #isForwards: boolean
 
-  /** @param order in which records and summaries are added */
+  /** @param order the order in which records and summaries are added */
   constructor({ start, end }: Pick<BucketSummary, 'start' | 'end'>, order: 'asc' | 'desc') {
     this.start = start
     this.end = end
@@ -31,13 +31,13 @@ export class BucketFold implements BucketSummary {
     this.#addTexts(value, value)
     this.count++
     if (!/^[-\d]/.test(value)) return
-    // Turns -0 into 0.
+    // Adding 0 turns -0 into 0.
     const number = Number(value) + 0
     this.numbers++
     this.#addSum(number / unitOf(number, number), 0, number, number)
   }
 
-  /** Adds the numbers of a column, in the order of time; their texts are the shortest ones. @param to exclusive */
+  /** Adds numbers of a column in ascending time. Their JSON texts must be those that `String` gives. @param to index, exclusive */
   addNumbers(numbers: Float64Array, from: number, to: number): void {
     this.#addTexts(String(numbers[from]), String(numbers[to - 1]))
     this.count += to - from
@@ -66,7 +66,7 @@ export class BucketFold implements BucketSummary {
     }
   }
 
-  /** Adds another part of the bucket, with at least one record. */
+  /** Adds the summary of another part of the bucket, which must have at least one record. */
   merge({
     count,
     numbers,
@@ -102,17 +102,17 @@ export class BucketFold implements BucketSummary {
   }
 }
 
-/** Sum of the numbers of a bucket: 0 without numbers, infinite on overflow. */
+/** The sum of the numbers of a bucket: 0 if it has no numbers, infinite on overflow. */
 export function sumOf(summary: BucketSummary): number {
   return (summary.sum + summary.compensation) * unitOf(summary.min, summary.max)
 }
 
-/** Average of the numbers of a bucket; NaN without numbers. */
+/** The average of the numbers of a bucket; NaN if it has no numbers. */
 export function averageOf(summary: BucketSummary): number {
   return ((summary.sum + summary.compensation) / summary.numbers) * unitOf(summary.min, summary.max)
 }
 
-/** Unit of `sum` and `compensation`: 1, or 2^64 if a number is 2^900 or larger. */
+/** Unit of `sum` and `compensation`: 1, or 2^64 if the absolute value of a number is 2^900 or larger. */
 function unitOf(min: number, max: number): number {
   return max >= hugeFrom || min <= -hugeFrom ? hugeUnit : 1
 }

@@ -1,24 +1,24 @@
 /** A division of time into buckets without gaps. */
 export interface Buckets {
-  /** The bucket of a datetime, milliseconds; `end` is exclusive. */
+  /** The bucket that contains a datetime; all in milliseconds, `end` is exclusive. */
   at(datetime: number): { readonly start: number; readonly end: number }
 }
 
-/** Summary of the records of a range in one bucket, at least one. */
+/** Summary of the records that one bucket has within the queried range; at least one record. */
 export interface BucketSummary {
-  /** Begin of the bucket, perhaps before the range; milliseconds. */
+  /** Start of the bucket, milliseconds; may be before the start of the range. */
   readonly start: number
   /** Exclusive, milliseconds. */
   readonly end: number
   readonly count: number
-  /** Number of records with a number as value. */
+  /** Number of records whose value is a number. */
   readonly numbers: number
-  /** The sum of the numbers is in `sum` and `compensation`: see `sumOf` and `averageOf` of bucket-fold.ts. */
+  /** `sum` and `compensation` together have the sum of the numbers: see `sumOf` and `averageOf` in bucket-fold.ts. */
   readonly sum: number
   readonly compensation: number
-  /** Infinity without a number. */
+  /** Infinity if no value is a number. */
   readonly min: number
-  /** -Infinity without a number. */
+  /** -Infinity if no value is a number. */
   readonly max: number
   /** Value of the earliest record, JSON text. */
   readonly first: string

@@ -1,5 +1,5 @@
 /**
- * Datetimes on the wire (contract §2): four input formats, one output format. Inside the service a datetime is a whole number of
+ * Datetimes on the wire (contract §2): four input formats, one output format. Within the service, a datetime is a whole number of
  * milliseconds since 1970-01-01T00:00:00Z.
  */
 
@@ -9,21 +9,21 @@ const rfc3339 = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Zz]|[+-]\
 
 const zero = '0'.charCodeAt(0)
 
-/** Formats of a datetime. A match may still be no real time. */
+/** The formats of a datetime. A text that matches may still not be a real time. */
 export const datetimeForms: readonly RegExp[] = [compact, compactMilliseconds, rfc3339]
 
 /** The last millisecond of the year 9999; later times cannot be formatted. */
 export const latestDatetime = 253_402_300_799_999
 
-/** How far ahead of the server a datetime may be, milliseconds. */
+/** How far ahead of the server's clock a datetime may be, milliseconds. */
 export const futureTolerance = 24 * 60 * 60 * 1000
 
 /**
- * Reads `YYYYMMDDHHmmss`, `YYYYMMDDTHHmmss`, `YYYYMMDDHHmmssSSS` or RFC 3339 with seconds, fraction and zone optional; UTC unless a
- * zone is given, digits past milliseconds cut.
+ * Parses `YYYYMMDDHHmmss`, `YYYYMMDDTHHmmss`, `YYYYMMDDHHmmssSSS`, or RFC 3339 with optional seconds, fraction and zone. Without a
+ * zone, the time is in UTC. Digits after the milliseconds are cut off.
  *
- * @returns milliseconds since the epoch (negative before 1970); undefined: another format, or no real time, such as month 13,
- * February 30, 24:00 or second 60
+ * @returns milliseconds since the epoch (negative before 1970); undefined if the format is unknown or the time does not exist, such
+ * as month 13, February 30, 24:00 or second 60
  */
 export function parseDatetime(text: string): number | undefined {
   if (rfc3339.test(text)) return ofRfc3339(text)
@@ -45,21 +45,21 @@ function ofRfc3339(text: string): number | undefined {
   return local - (sign === '-' ? -1 : 1) * (hours * 60 + minutes) * 60_000
 }
 
-/** @param time index of the hours, which minutes and seconds follow */
+/** @param time index of the first digit of the hours; minutes and seconds follow */
 function ofCompact(text: string, time: number, milliseconds: number): number | undefined {
   const midnight = midnightOf(digits(text, 0, 4), digits(text, 4, 2), digits(text, 6, 2))
   const hours = digits(text, time, 2)
   return timeOf(midnight, hours, digits(text, time + 2, 2), digits(text, time + 4, 2), milliseconds)
 }
 
-/** Parses digits. `Number` of a slice takes five times as long. */
+/** Parses digits. Calling `Number` on a slice takes five times as long. */
 function digits(text: string, start: number, count: number): number {
   let number = 0
   for (let at = start; at < start + count; at++) number = number * 10 + text.charCodeAt(at) - zero
   return number
 }
 
-/** The milliseconds of a fraction of any number of digits. */
+/** The milliseconds of a fraction of a second, which may have any number of digits. */
 function fraction(text: string, start: number): number {
   let milliseconds = 0
   let unit = 100
@@ -77,7 +77,7 @@ function isDigit(code: number): boolean {
 const dayLength = 24 * 60 * 60 * 1000
 
 const twoDigits = numerals(60, 2)
-/** With the following character, since each piece of a concatenation costs time. */
+/** Includes the character that follows, since each part of a concatenation costs time. */
 const secondsText = twoDigits.map(digits => `${digits}.`)
 const millisecondsText = numerals(1000, 3).map(digits => `${digits}Z`)
 
@@ -86,7 +86,7 @@ function numerals(count: number, length: number): readonly string[] {
   return Array.from({ length: count }, (_, number) => String(number).padStart(length, '0'))
 }
 
-/** Cached, since most datetimes are of the same minute or day as the one before: a `Date` for each takes seven times as long. */
+/** A cache: most datetimes are in the same minute or day as the previous one. A `Date` for each would take seven times as long. */
 let minute = { start: Number.NaN, text: '' }
 let day = { start: Number.NaN, text: '' }
 
@@ -100,7 +100,7 @@ export function formatDatetime(milliseconds: number): string {
   return `${minute.text}${secondsText[seconds]}${millisecondsText[rest - seconds * 1000]}`
 }
 
-/** The minute of a time with its text, such as `2015-10-28T12:18:`. */
+/** The minute that contains a time: its start, and its text, such as `2015-10-28T12:18:`. */
 function minuteOf(milliseconds: number): typeof minute {
   const start = Math.floor(milliseconds / 60_000) * 60_000
   const midnight = Math.floor(start / dayLength) * dayLength
@@ -112,7 +112,7 @@ function minuteOf(milliseconds: number): typeof minute {
   return { start, text: `${day.text}${twoDigits[hours]}:${twoDigits[minutes - hours * 60]}:` }
 }
 
-/** @param midnight undefined: the day does not exist */
+/** @param midnight milliseconds; undefined if the day does not exist */
 function timeOf(
   midnight: number | undefined,
   hours: number,
@@ -124,7 +124,7 @@ function timeOf(
   return midnight + ((hours * 60 + minutes) * 60 + seconds) * 1000 + milliseconds
 }
 
-/** Cached, since most records of a write are of the same day: computing a day takes as long as parsing the rest. */
+/** A cache: most records of a write are of the same day, and computing a day takes as long as parsing the rest. */
 let lastDay = { year: 1970, month: 1, day: 1, midnight: 0 }
 
 function midnightOf(year: number, month: number, day: number): number | undefined {

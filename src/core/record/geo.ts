@@ -1,16 +1,16 @@
 import type { Problem } from './problem.ts'
 import { forbiddenMember, forbiddenMemberOf } from './value.ts'
 
-/** A position: degrees, WGS 84; `lat` -90..90, `long` -180..180. */
+/** A position in degrees (WGS 84): `lat` from -90 to 90, `long` from -180 to 180. */
 export interface Geo {
   readonly lat: number
   readonly long: number
 }
 
-/** Degrees as a string. */
+/** The form of degrees that are sent as a string. */
 export const decimal = /^-?\d+(\.\d+)?$/
 
-/** Parses the `geo` of a record: numbers, or strings with plain decimal numbers (contract §2). */
+/** Parses the `geo` of a record, whose degrees are numbers or strings with plain decimal numbers (contract §2). */
 export function parseGeo(input: unknown): Geo | Problem {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     return { field: 'geo', reason: 'invalid_geo', message: 'geo must be an object {lat, long}' }
@@ -25,7 +25,7 @@ export function parseGeo(input: unknown): Geo | Problem {
   return { lat: latitude, long: longitude }
 }
 
-/** Degrees from -`limit` to `limit`, or undefined. -0 becomes 0. */
+/** Parses degrees from -`limit` to `limit`, inclusive; undefined if invalid. -0 becomes 0. */
 export function parseDegrees(input: unknown, limit: number): number | undefined {
   const degrees = typeof input === 'string' && decimal.test(input) ? Number(input) : input
   if (typeof degrees !== 'number' || !(Math.abs(degrees) <= limit)) return undefined

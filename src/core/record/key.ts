@@ -1,6 +1,6 @@
 /**
- * Keys of ordinary resources: letters, digits, `.`, `-`, `_` [interface 2.2; contract §2.1]. Not `.` or `..`, which libraries
- * remove from URLs, also as `%2e`.
+ * Keys of ordinary resources: letters, digits, `.`, `-`, `_` [interface 2.2; contract §2.1]. `.` and `..` are no keys, since
+ * libraries remove them from URLs, even when they are escaped as `%2e`.
  */
 export const ordinaryKey = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,128}$/
 
@@ -8,7 +8,7 @@ export function isOrdinaryKey(key: string): boolean {
   return ordinaryKey.test(key)
 }
 
-/** Whether `key` has the form of a magic key, known or not (contract §1). */
+/** Whether `key` has the form of a magic key, whether or not such a magic resource exists (contract §1). */
 export function isMagicKey(key: string): boolean {
   return key.charCodeAt(0) === 0x24
 }

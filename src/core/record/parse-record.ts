@@ -7,14 +7,14 @@ import type { NewRecord, Writable } from './record.ts'
 import { forbiddenMember, forbiddenMemberOf, valueText } from './value.ts'
 
 export interface RecordContext {
-  /** By the clock of receipt times, milliseconds: a datetime may be `futureTolerance` ahead. */
+  /** The present time by the clock of receipt times, milliseconds. A datetime may be ahead of it by at most `futureTolerance`. */
   readonly now: number
   readonly magic: MagicRules
 }
 
 /**
- * Checks one record by every rule of contract §2. Functions instead of a schema, since mapping a schema's issues to reason codes
- * and fields would cost several times as much.
+ * Checks one record against every rule of contract §2. Uses functions instead of a schema, since mapping the issues of a schema to
+ * reason codes and fields would take several times as long.
  *
  * @param place index in `values`
  * @returns the record, or its first problem in the order key, geo, value, datetime
@@ -69,7 +69,7 @@ interface Reading {
 }
 
 function readOrdinary(sent: unknown, geo: Geo | undefined): Reading | Problem {
-  // A position without a value needs null, since a missing value is more often a mistake.
+  // A record with only a position must have the value null, since a missing value is more often a mistake.
   if (sent === undefined || (sent === null && !geo)) {
     const message = 'value must be a string, number, boolean, object or array, or null together with geo'
     return { field: 'value', reason: 'invalid_value', message }
@@ -86,7 +86,7 @@ function readMagic(
 ): Reading | Problem {
   const checked = magic.check({ key, value: sent, geo })
   if (isProblem(checked)) return checked
-  // The rules of a value also hold for parts that a magic resource leaves out of its history.
+  // The rules for values also apply to parts that a magic resource leaves out of its history.
   const asSent = valueText(sent)
   if (typeof asSent !== 'string') return asSent
   if (checked.value === sent) return { value: asSent, geo: checked.geo }

@@ -1,6 +1,6 @@
 import type { FieldError, Reason } from '../../errors.ts'
 
-/** The fault of one field of a record; `atRecord` adds the index of the record. */
+/** What is wrong with one field of a record. `atRecord` adds the index of the record. */
 export interface Problem {
   readonly field: string
   readonly reason: Reason
@@ -12,7 +12,7 @@ export function isProblem(result: object): result is Problem {
   return 'reason' in result
 }
 
-/** Names a record of a write in messages, such as `values[2]`. */
+/** How messages name a record of a write, such as `values[2]`. */
 export function placeText(place: number): string {
   return `values[${place}]`
 }

@@ -1,33 +1,33 @@
 import type { Geo } from './geo.ts'
 
-/** One point of a resource (contract §1). */
+/** One measurement of a resource (contract §1). */
 export interface StoredRecord {
   readonly key: string
   /** Measurement time: milliseconds since 1970-01-01T00:00:00Z. */
   readonly datetime: number
-  /** JSON text of the value, exactly as in answers. */
+  /** JSON text of the value, exactly as it appears in answers. */
   readonly value: string
   readonly geo?: Geo
 }
 
 /**
- * A record of a write that has passed every rule of contract §2, before its commit. `datetime` is mutable, since copying a hundred
- * thousand records a second would cost a third of the rate.
+ * A record of a write that has passed every rule of contract §2 and is not committed yet. `datetime` is mutable, since copying each
+ * record would lower the rate of 100,000 records per second by a third.
  */
 export interface NewRecord extends Omit<StoredRecord, 'datetime'> {
-  /** Milliseconds. NaN in a record that is not `explicit`, until the store sets the receipt time (contract §4.5). */
+  /** Milliseconds. If the record is not `explicit`, this is NaN until the store sets the receipt time (contract §4.5). */
   datetime: number
   /** Whether the sender gave the datetime. */
   readonly explicit: boolean
-  /** Index in the write's `values`; orders records of one write with the same datetime. */
+  /** Index in the write's `values`. Determines the order of records of one write with the same datetime. */
   readonly place: number
-  /** The sender's text of an explicit datetime, for whole messages; it is not stored. */
+  /** The explicit datetime as the sender spelled it, for live messages with whole writes and for forwarding; it is not stored. */
   readonly datetimeText?: string
-  /** The record as sent, if a magic resource stores it in another form. */
+  /** The record as it was sent; present only if a magic resource stores it in another form. */
   readonly written?: { readonly value: string; readonly geo?: Geo }
 }
 
-/** A record of a write at its commit. */
+/** A record of a committed write. */
 export type AcceptedRecord = Readonly<NewRecord>
 
 /** Sets the receipt time, milliseconds, of records without an explicit datetime. */
@@ -35,17 +35,17 @@ export function receive(records: readonly NewRecord[], receivedAt: number): void
   for (const record of records) if (!record.explicit) record.datetime = receivedAt
 }
 
-/** For objects under construction: spreading optional members takes longer than assigning them. */
+/** For objects under construction: assigning optional members is faster than spreading them. */
 export type Writable<T> = { -readonly [Member in keyof T]: T[Member] }
 
 export type Measured = Pick<StoredRecord, 'value' | 'geo'>
 
-/** Only the members of a record that a store keeps. */
+/** The record with only the members that a store keeps. */
 export function storedForm({ key, datetime, value, geo }: StoredRecord): StoredRecord {
   return geo ? { key, datetime, value, geo } : { key, datetime, value }
 }
 
-/** A text that is equal for equal measurements (contract §4, resend (a)); the order of object members does not count. */
+/** A text that is the same for equal measurements (contract §4, resend (a)), whatever the order of object members. */
 export function measurement(record: Measured): string {
   const text = /^[[{]/.test(record.value)
     ? JSON.stringify(sortMembers(JSON.parse(record.value)))

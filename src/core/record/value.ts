@@ -1,8 +1,8 @@
 import type { Problem } from './problem.ts'
 
-/** Largest value of a record, in bytes of its JSON text. */
+/** Maximum length of the JSON text of a value, bytes. */
 export const maximumValueBytes = 64 * 1024
-/** Maximum nesting of objects and arrays in a value; a scalar has depth 0. */
+/** Maximum depth of nested objects and arrays in a value. A scalar has depth 0. */
 export const maximumValueDepth = 32
 
 const forbiddenMembers = new Set(['__proto__', 'constructor', 'prototype'])
@@ -19,14 +19,14 @@ const noJson: Problem = {
   message: 'value must be what JSON can say',
 }
 
-/** Forbidden names of object members and parts of a settings path (contract §2). */
+/** Whether a name is forbidden for object members and for parts of a settings path (contract §2). */
 export function isForbiddenMember(name: string): boolean {
   return forbiddenMembers.has(name)
 }
 
-/** The first member of the object with a forbidden name; not of nested objects. */
+/** The first forbidden member name of the object. Does not look into nested objects. */
 export function forbiddenMemberOf(object: object): string | undefined {
-  // Without an array of the names, since this runs for each record.
+  // Runs for each record, so it makes no array of the names.
   for (const name in object) if (isForbiddenMember(name)) return name
   return undefined
 }
@@ -36,9 +36,9 @@ export function forbiddenMember(field: string, name: string): Problem {
 }
 
 /**
- * The JSON text under which a value, parsed or from a program, is stored: -0 becomes 0, a lone surrogate an escape.
+ * The JSON text that is stored for a value, which was parsed or comes from a program. -0 becomes 0; a lone surrogate is escaped.
  *
- * @returns the text, or the problem: not JSON, a number overflow, a forbidden member, too deep, too large
+ * @returns the text, or the problem: not JSON, number out of range, forbidden member, nested too deep, too large
  */
 export function valueText(value: unknown): string | Problem {
   if (typeof value === 'number') {
@@ -50,7 +50,7 @@ export function valueText(value: unknown): string | Problem {
     if (problem) return problem
     text = JSON.stringify(value)
   } catch {
-    // A getter or `toJSON` of a program has thrown.
+    // The program's getter or `toJSON` has thrown.
     return noJson
   }
   if (text.length > maximumValueBytes / 3 && Buffer.byteLength(text) > maximumValueBytes) {
@@ -63,7 +63,7 @@ export function valueText(value: unknown): string | Problem {
   return text
 }
 
-/** The first part of a value that JSON cannot express, or that a value must not contain. */
+/** The problem of the first part of a value that JSON cannot express or that is not allowed; undefined if there is none. */
 function inspect(value: unknown, levelsLeft: number): Problem | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : overflow
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return undefined
@@ -73,7 +73,7 @@ function inspect(value: unknown, levelsLeft: number): Problem | undefined {
   return inspectMembers(value, levelsLeft)
 }
 
-/** @param form result of an object's `toJSON`; null: JSON has no text for it, such as for an invalid Date */
+/** @param form result of an object's `toJSON`; null means that JSON cannot express the object, for example an invalid Date */
 function inspectOwnForm(form: unknown, levelsLeft: number): Problem | undefined {
   if (typeof form !== 'object') return inspect(form, levelsLeft)
   return form === null ? noJson : inspectMembers(form, levelsLeft)
@@ -85,7 +85,7 @@ function inspectMembers(container: object, levelsLeft: number): Problem | undefi
     return { field: 'value', reason: 'value_too_deep', message }
   }
   if (Array.isArray(container)) {
-    // Unlike `forEach`, `for … of` visits holes of the array, as undefined.
+    // Unlike `forEach`, `for … of` also visits the holes of an array, as undefined.
     for (const item of container) {
       const problem = inspect(item, levelsLeft - 1)
       if (problem) return problem
@@ -102,7 +102,7 @@ function inspectMembers(container: object, levelsLeft: number): Problem | undefi
   return undefined
 }
 
-/** Whether JSON shows all contents of an object: not of a Map, Set, RegExp, Error, Promise, or an array of bytes. */
+/** Whether JSON shows all contents of an object. It does not for a Map, Set, RegExp, Error, Promise or byte array. */
 function isOfMembers(object: object): boolean {
   const isPlain = Object.getPrototypeOf(object) === Object.prototype
   return isPlain || Object.prototype.toString.call(object) === '[object Object]'

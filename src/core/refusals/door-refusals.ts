@@ -6,7 +6,7 @@ import type { Refusal, Refusals } from './refusals.ts'
 
 const noBody = new Uint8Array()
 
-/** `Ingest.noteRefused` and `Ingest.noteRejected`: refusals by the doors themselves, of unparsed writes and of connections. */
+/** Creates `Ingest.noteRefused` and `Ingest.noteRejected`, which record writes and connections that a door itself has refused. */
 export function createDoorRefusals(
   refusals: Refusals,
   rate: Pick<WriteRate, 'enter' | 'mayNote'>,
@@ -21,7 +21,7 @@ export function createDoorRefusals(
     noteRejected: (thingId: string, error: ThingwireError) => rejections.note(thingId, error),
 
     async noteRefused(refusal: Refusal): Promise<void> {
-      // A write over its rate was counted when `Ingest.submit` refused it.
+      // A write that exceeds the rate was counted when `Ingest.submit` refused it.
       if (!isRateExceeded(refusal.error)) observer?.refusedWrite(refusal.door, refusal.error.reason)
       const receivedAt = clock.now()
       try {
@@ -46,18 +46,18 @@ export function isRateExceeded({ reason }: ThingwireError): boolean {
   return reason === 'write_rate_exceeded' || reason === 'record_rate_exceeded'
 }
 
-/** A cause is listed at once; its repeats within this time become one more entry with a count. Milliseconds. */
+/** A cause is listed immediately. Its repeats within this period become one further entry with a count. Milliseconds. */
 const period = 60_000
-/** Most causes of one thing that are listed within that time. */
+/** Maximum number of causes of one thing that are listed within `period`. */
 const mostCauses = 10
 
-/** @param count since the cause was last listed; 1: it is new */
+/** @param count number of rejections since the cause was last listed; 1 for a new cause */
 type List = (thingId: string, error: ThingwireError, count: number) => void
 
-/** Lists why connections of things were rejected or closed: each cause once a minute, with a count (contract §6.3). */
+/** Lists why connections of things were rejected or closed: each cause at most once a minute, with a count (contract §6.3). */
 export class RejectionCauses {
   readonly #list: List
-  /** Repeats since the last entry, by thing id and text. */
+  /** Number of repeats since the last entry, by thing id and text of the cause. */
   readonly #causes = new Map<string, Map<string, number>>()
 
   constructor(list: List) {

@@ -3,24 +3,24 @@ import { type Derived, inSource, replaced, unescapedLayers } from '../json/unesc
 const excerptCharacters = 200
 const replacement = '[redacted]'
 
-/** Length of an activation code, the shortest secret. */
+/** Length of an activation code, which is the shortest kind of secret; characters. */
 const secretLength = 34
 /**
- * Parts of a secret are redacted from this length on. A token that shows fewer characters keeps 120 bits hidden. Other names of
- * mixed case, such as short UUIDs, have up to 22.
+ * Parts of a secret are redacted if they have at least this many characters. If fewer characters of a token are shown, 120 bits
+ * stay hidden. A lower limit would redact mixed-case names that are not secrets: short UUIDs, for example, have up to 22 characters.
  */
 const revealing = 24
-/** Characters after the shown part that are searched, too: 24 of a secret, each escaped with up to 20. */
+/** How many characters after the shown part are searched, too. Each of 24 characters of a secret may be escaped as up to 20. */
 const lookAhead = 500
 
-/** Characters that do not end a secret: line breaks with indentation, NULs of UTF-16, zero-width characters. */
+/** Characters that may split a secret: line breaks with indentation, NULs of UTF-16, zero-width characters. */
 const joint = /(?:[\r\n\0\u00ad\u200b-\u200d\u2060\ufeff][ \t]*)+/g
 const run = new RegExp(`[\\w-]+(?:${joint.source}[\\w-]+)*`, 'g')
-/** Many write ids are UUIDs, which are as long as a secret. */
+/** UUIDs are not redacted: they are as long as a secret, but many write ids are UUIDs. */
 const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
 /**
- * `outsideTemperature-02`, `log-20261121T0930Z`; also one in 25,000 of 24 random characters of a token. The lookaheads leave only
- * one way to split a text into words: otherwise 40 letters without a match would backtrack for ever.
+ * Matches texts made of words, such as `outsideTemperature-02` and `log-20261121T0930Z`, and by chance one in 25,000 token parts of
+ * 24 characters. The lookaheads leave only one way to split a text: otherwise 40 letters without a match would backtrack for ever.
  */
 const words = /^(?:[A-Z]?[a-z]{2,}(?![a-z])|\d+(?!\d)(?:[TZ](?![a-z]))?|[-_])+$/
 
@@ -28,23 +28,23 @@ const words = /^(?:[A-Z]?[a-z]{2,}(?![a-z])|\d+(?!\d)(?:[TZ](?![a-z]))?|[-_])+$/
 type Span = readonly [start: number, end: number]
 
 /**
- * Redacts credentials in clients' texts before they are stored, listed, logged or sent back (contract §1.1), in any escaping by
- * software, whole or cut.
+ * Redacts credentials in texts from clients before the texts are stored, listed, logged or sent back (contract §1.1). Finds whole
+ * and cut credentials, however software has escaped them.
  *
- * The server only knows the hashes of tokens, so it redacts everything that looks like one: 34 characters or more that are no UUID,
- * and 24 or more that are neither of one case (names, numbers, hashes) nor made of words. A client that hides a credential on
- * purpose, such as in groups of four characters, succeeds.
+ * The server only knows the hashes of tokens, so it redacts everything that looks like a token: 34 characters or more that are not
+ * a UUID, and 24 or more that are neither in a single case (names, numbers, hashes) nor made of words. A client that hides a
+ * credential on purpose, for example in groups of four characters, succeeds.
  */
 export class Redactor {
-  /** Every long enough piece of the admin key, which may look like a name. */
+  /** Every part of the admin key with `revealing` characters. They are searched literally, since the key may look like a name. */
   readonly #piecesOfKey: readonly string[]
 
   constructor(adminKey = '') {
-    // With shorter pieces, a thing could guess the key word by word from redactions in its refused writes.
+    // If shorter parts were redacted, a thing could guess the key word by word from the redactions in its refused writes.
     this.#piecesOfKey = piecesOf(adminKey)
   }
 
-  /** Redacts everything in a client's text that may be a credential. @param longest most characters of the result */
+  /** Redacts everything in a client's text that may be a credential. @param longest maximum length of the result, characters */
   redact(text: string, longest = Number.POSITIVE_INFINITY): string {
     const looked = text.slice(0, longest + lookAhead)
     const layers = unescapedLayers(looked)
@@ -63,7 +63,7 @@ export class Redactor {
   }
 }
 
-/** Redacts a known secret in a text, whole or cut, in any escaping. */
+/** Redacts a known secret in a text, whether the secret is whole, cut or escaped. */
 export function strikeOut(secret: string, text: string): string {
   const pieces = piecesOf(secret)
   const spans = unescapedLayers(text).flatMap(layer => spansOfPieces(pieces, layer))
@@ -77,7 +77,7 @@ function spansOfPieces(pieces: readonly string[], layer: Derived): readonly Span
   )
 }
 
-/** Pieces of the key, and of its unescaped form if it looks escaped. */
+/** The parts of the key with `revealing` characters, and those of its unescaped form. */
 function piecesOf(key: string): readonly string[] {
   const pieces = [key, unescapedLayers(key).at(-1)?.text ?? ''].flatMap(text => {
     const count = Math.max(0, text.length - revealing + 1)
@@ -106,19 +106,19 @@ function isLikeSecret(text: string): boolean {
   return !isName(joined) || pieces.some(piece => piece.length >= secretLength && !uuid.test(piece))
 }
 
-/** Whether a text is of one case, as one in 130,000 of 24 random characters of a token, or made of words. */
+/** Whether a text is in a single case or made of words. Of the token parts of 24 characters, one in 130,000 has a single case. */
 function isName(text: string): boolean {
   return !/[a-z]/.test(text) || !/[A-Z]/.test(text) || words.test(text)
 }
 
-/** @param end index in `text` after the shown part */
+/** @param end index in `text` at which the shown part ends, exclusive */
 function without(spans: readonly Span[], text: string, end: number): string {
   let shown = ''
   let done = 0
   for (const [from, to] of spans.toSorted(([one], [other]) => one - other)) {
     if (from >= end) break
     if (to <= done) continue
-    // Overlapping spans are one.
+    // Overlapping spans get only one replacement.
     if (from >= done) shown += text.slice(done, from) + replacement
     done = to
   }

@@ -2,25 +2,25 @@ import type { ThingwireError } from '../../errors.ts'
 import type { RefusedWrite, RefusedWrites, WriteAnswer } from '../ports.ts'
 import type { Redactor } from './redactor.ts'
 
-/** A write that was refused, by its door or for its content, or a rejected connection. */
+/** A write that was refused by its door or for its content, or a connection that was rejected. */
 export interface Refusal {
   readonly thingId: string
   readonly door: RefusedWrite['door']
   readonly error: ThingwireError
   readonly body?: Uint8Array
   readonly writeId?: string | undefined
-  /** Number of rejections in one entry. */
+  /** Number of rejected connections that the entry stands for. */
   readonly count?: number
 }
 
 export type RefusedListener = (thingId: string, refused: RefusedWrite) => void
 
-/** Lists refused writes and sends them, for each thing in their order. */
+/** Adds refused writes to the list of their thing and sends them to listeners, in the order of arrival for each thing. */
 export class Refusals {
   readonly #refused: RefusedWrites
   readonly #redactor: Redactor
   readonly #listeners = new Set<RefusedListener>()
-  /** Settles when the thing's latest refusal is listed, by thing id. */
+  /** A promise for each thing id, which settles when the latest refusal of the thing is listed. */
   readonly #latest = new Map<string, Promise<unknown>>()
 
   constructor(refused: RefusedWrites, redactor: Redactor) {
@@ -34,7 +34,7 @@ export class Refusals {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Lists a refusal, unless the write repeats an earlier one. @returns the answer to that one @throws errors of `answered` */
+  /** Lists a refusal, unless the write repeats an earlier one. @returns the earlier write's answer @throws errors of `answered` */
   async note(
     refusal: Refusal,
     receivedAt: number,
@@ -69,7 +69,7 @@ export class Refusals {
       excerpt: body ? this.#redactor.excerpt(body) : '',
     }
     for (const listener of this.#listeners) listener(thingId, entry)
-    // The refusal counts even if it cannot be listed: a device that were to try again would never stop.
+    // The refusal stays final even if it cannot be listed: otherwise the device would send the write again for ever.
     await this.#refused.add(thingId, entry).catch(() => {})
     return undefined
   }

@@ -2,12 +2,12 @@ import type { Buckets } from '../record/buckets.ts'
 import type { TimeZone } from './time-zone.ts'
 import { milliseconds } from './utc-buckets.ts'
 
-/** Local times are expressed as if they were UTC, milliseconds. */
+/** A local time is given as the milliseconds since 1970 that its date and clock would have in UTC. */
 interface CalendarUnit {
-  /** Number of the unit that contains a time; 1970-01-01 is in number 0. */
+  /** Number of the day or month that contains a local time; 1970-01-01 is in number 0. */
   numberAt(local: number): number
   startOf(number: number): number
-  /** Longer than the time from 1970 to 9999, but within the range of dates. */
+  /** A number of units that is longer than the time from 1970 to 9999, but within the range of `Date`. */
   readonly enough: number
 }
 
@@ -27,12 +27,12 @@ const units = {
   },
 } as const satisfies Record<string, CalendarUnit>
 
-/** Zones are at most 14 hours ahead of UTC; one hour to spare. */
+/** Zones are at most 14 hours ahead of UTC. This leaves one hour to spare. */
 const farthestAhead = 15 * milliseconds.h
 
 /**
- * Buckets of `count` days or months of a zone, counted from 1970-01-01. A day begins with the first instant of its date, so a day
- * without midnight begins later. If clocks are set back over midnight, the repeated part of the old date belongs to the new day.
+ * Buckets of `count` days or months in a zone, counted from 1970-01-01. A day begins at the first instant of its date, so a day
+ * without midnight begins later. If clocks are set back across midnight, the repeated part of the old date belongs to the new day.
  */
 export function calendarBuckets(zone: TimeZone, unit: keyof typeof units, count: number): Buckets {
   const { numberAt, startOf, enough } = units[unit]
@@ -53,7 +53,7 @@ export function calendarBuckets(zone: TimeZone, unit: keyof typeof units, count:
   }
 }
 
-/** The first instant at which clocks of the zone show this local time or a later one. @param local as if it were UTC, milliseconds */
+/** The first instant at which clocks in the zone show `local` or later. @param local local time as if it were UTC, milliseconds */
 export function firstAt(zone: TimeZone, local: number): number {
   for (let at = local - farthestAhead; ; ) {
     const { start, end, offset } = zone.spanAt(at)

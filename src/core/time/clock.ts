@@ -1,32 +1,32 @@
-/** The clock of receipt times: the store's (contract §4.5). All times in milliseconds since 1970. */
+/** The clock of receipt times, which belongs to the store (contract §4.5). All times are milliseconds since 1970. */
 export interface ReceiptClock {
-  /** The receipt time of a write at this moment, never before the newest one. */
+  /** The receipt time of a write at this moment; never earlier than the newest receipt time. */
   now(): number
-  /** The newest receipt time; `released` or before if there is none. */
+  /** The newest receipt time; `released` or an earlier time if there is none. */
   newest(): number
-  /** How far the clock is behind the newest receipt time, milliseconds; 0: it is not. */
+  /** How far the clock is behind the newest receipt time, milliseconds; 0 if it is not behind. */
   behind(): number
-  /** The last time that receipt times went back in this process, since a clock far behind them was believed. */
+  /** The last step back of receipt times in this process: a clock far behind the newest receipt time was finally trusted. */
   readonly steppedBack: ClockStep | undefined
-  /** Calls `listener` when receipt times go back; it must not throw. @returns the unsubscribe function */
+  /** Calls `listener`, which must not throw, when receipt times step back. @returns the unsubscribe function */
   onSteppedBack(listener: (step: ClockStep) => void): () => void
 }
 
 export interface ClockStep {
-  /** The newest receipt time before. */
+  /** The newest receipt time before the step. */
   readonly from: number
-  /** The time of the clock. */
+  /** The time of the clock, to which receipt times stepped back. */
   readonly to: number
 }
 
-/** A clock that is this far behind is reported, milliseconds. */
+/** A clock that is at least this far behind is reported, milliseconds. */
 export const behindFrom = 60_000
-/** A clock that is farther behind than this is believed after `believedAfter` without a step; milliseconds. */
+/** A clock that is farther behind than this is trusted once it has run for `believedAfter` without a jump; both in milliseconds. */
 export const believedBehind = 86_400_000
 export const believedAfter = 600_000
 
 /**
- * A day shortly before this release, milliseconds since 1970. A clock with an earlier time is wrong: it is that of a board without
- * a battery, and not set yet.
+ * A day shortly before this release, milliseconds since 1970. A clock with an earlier time is wrong: it belongs to a board without
+ * a battery and has not been set yet.
  */
 export const released = Date.UTC(2026, 10, 1)

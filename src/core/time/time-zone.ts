@@ -1,13 +1,13 @@
 import type { Temporal } from 'temporal-polyfill'
 import { partitionPoint } from '../algorithms/partition-point.ts'
 
-/** A period in which a zone has one offset; milliseconds. */
+/** A period in which a zone has the same offset. All members are in milliseconds. */
 interface OffsetSpan {
-  /** -Infinity: no begin. */
+  /** Inclusive; -Infinity if the period has no start. */
   readonly start: number
-  /** Exclusive; Infinity: no end. */
+  /** Exclusive; Infinity if the period has no end. */
   readonly end: number
-  /** Ahead of UTC. */
+  /** How far the zone is ahead of UTC; negative if it is behind. */
   readonly offset: number
 }
 
@@ -19,7 +19,7 @@ const always: OffsetSpan = { start: Number.NEGATIVE_INFINITY, end: Number.POSITI
 
 export const utc: TimeZone = { spanAt: () => always }
 
-/** @param text `+02:00`, `-0330`, `UTC+2`, `GMT-5` @returns undefined: the text is no such offset */
+/** @param text an offset such as `+02:00`, `-0330`, `UTC+2` or `GMT-5` @returns undefined if the text is not an offset */
 export function fixedZoneOf(text: string): TimeZone | undefined {
   const [, sign, hours = 0, minutes = 0] =
     /^(?:UTC|GMT)?([+-])(0?\d|1[0-4])(?::?([0-5]\d))?$/i.exec(text) ?? []
@@ -28,21 +28,21 @@ export function fixedZoneOf(text: string): TimeZone | undefined {
   return { spanAt: () => ({ ...always, offset }) }
 }
 
-/** Names of the time zone database, but not the offsets and datetimes that the library also takes. */
+/** Matches names of the time zone database, but not the offsets and datetimes that the library also accepts. */
 const nameForm = /^[A-Za-z][\w+/-]{0,63}$/
 
-/** Cached zones by name in lower case. */
+/** Cached zones, by name in lower case. */
 const known = new Map<string, NamedZone>()
 const zonesInMemory = 64
-/** Most cached periods of each zone: three centuries of clocks that change twice a year. */
+/** Maximum number of cached periods of a zone: enough for three centuries of clocks that change twice a year. */
 const spansInMemory = 600
 
-/** The zone of a name of the IANA time zone database, in any case, by the data of this Node. @returns undefined: unknown name */
+/** The zone with this name in the time zone data of this Node; case does not matter. @returns undefined if the name is unknown */
 export async function timeZoneOf(name: string): Promise<TimeZone | undefined> {
   if (!nameForm.test(name)) return undefined
   const before = known.get(name.toLowerCase())
   if (before) return before
-  // Imported on demand, since that takes a tenth of the time of a start.
+  // Imported on demand, since the import takes a tenth of the start time.
   const { Temporal } = await import('temporal-polyfill')
   try {
     const zone = new NamedZone(Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(name))
@@ -57,7 +57,7 @@ export async function timeZoneOf(name: string): Promise<TimeZone | undefined> {
 
 class NamedZone implements TimeZone {
   readonly #epoch: Temporal.ZonedDateTime
-  /** Cached periods in the order of time: computing one takes as long as thousands of buckets. */
+  /** Cached periods in ascending time. Computing one period takes as long as thousands of buckets. */
   #spans: OffsetSpan[] = []
   #newest: OffsetSpan
 
@@ -81,7 +81,7 @@ class NamedZone implements TimeZone {
 
   #look(datetime: number): OffsetSpan {
     const then = this.#epoch.add({ milliseconds: datetime })
-    // At the instant of a transition, 'previous' would return the one before it: ask 1 ms later.
+    // At the instant of a transition, 'previous' would return the transition before that instant, so ask 1 ms later.
     const before = then.add({ milliseconds: 1 }).getTimeZoneTransition('previous')
     const after = then.getTimeZoneTransition('next')
     return {

@@ -1,7 +1,7 @@
-/** Aedes routes at most this many levels. */
+/** Maximum number of levels of a topic that Aedes routes. */
 const maximumLevels = 100
 
-/** Whether a filter is valid: wildcards are whole levels, `#` only the last one (MQTT-4.7.1-2, -3), and it has at most 100 levels. */
+/** Whether a filter is valid: at most 100 levels; wildcards are whole levels; only the last can be `#` (MQTT-4.7.1-2, -3). */
 export function isTopicFilter(filter: string): boolean {
   const levels = filter.split('/', maximumLevels + 1)
   if (filter === '' || levels.length > maximumLevels) return false
@@ -10,8 +10,8 @@ export function isTopicFilter(filter: string): boolean {
 }
 
 /**
- * Control characters, noncharacters and surrogates. A receiver may close its connection at a topic with one (MQTT-1.5.3):
- * libmosquitto does for exactly these.
+ * Control characters, noncharacters and surrogates. A client that receives a topic with one may close the connection (MQTT-1.5.3);
+ * libmosquitto does so for exactly these characters.
  */
 const forbidden = /[\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}]/u
 
@@ -19,7 +19,7 @@ export function hasForbiddenCharacter(topic: string): boolean {
   return forbidden.test(topic)
 }
 
-/** Escapes forbidden characters of a topic or filter for messages, as in `a\u000d`. */
+/** Escapes the forbidden characters of a topic or filter for error messages, as in `a\u000d`. */
 export function spelledOut(topic: string): string {
   return topic.replace(new RegExp(forbidden, 'gu'), character => {
     const number = (character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')
@@ -34,8 +34,8 @@ export function isTopicName(topic: string): boolean {
 }
 
 /**
- * Whether `outer` matches every topic that `inner` matches. A `#` in `inner` needs a `#` in `outer` at the same level or before. A
- * wildcard in the first level matches no topic that begins with `$` (MQTT-4.7.2-1).
+ * Whether `outer` matches every topic that `inner` matches. A `#` in `inner` needs a `#` in `outer` at the same or an earlier
+ * level. A wildcard in the first level matches no topic that begins with `$` (MQTT-4.7.2-1).
  *
  * @param inner a filter or a topic
  */

@@ -1,17 +1,17 @@
 import { hasForbiddenCharacter, isTopicFilter, isTopicName, isWithin, spelledOut } from './topic-filter.ts'
 
-/** A right of a principal to other topics: `read` to subscribe, `write` to publish. Neither includes the other. */
+/** Allows a principal to subscribe to topics that belong to no thing (`read`), or to publish on them (`write`; contract §7.10). */
 export type TopicGrant = {
   readonly filter: string
   readonly access: 'read' | 'write'
 }
 
-/** Most grants of one principal. */
+/** Maximum number of grants of one principal. */
 export const maximumGrants = 100
-/** Bytes. */
+/** Maximum length of a filter, bytes. */
 const longestFilter = 1_024
 
-/** Whether the grants allow to read every topic that a filter, or topic, matches. */
+/** Whether the grants allow reading every topic that matches a filter. @param filter a filter or a single topic */
 export function mayRead(grants: readonly TopicGrant[], filter: string): boolean {
   if (hasForbiddenCharacter(filter)) return false
   return grants.some(grant => grant.access === 'read' && isWithin(filter, grant.filter))
@@ -21,14 +21,14 @@ export function mayWrite(grants: readonly TopicGrant[], topic: string): boolean 
   return isTopicName(topic) && grants.some(grant => grant.access === 'write' && isWithin(topic, grant.filter))
 }
 
-/** Whether the new grants lack a right of the former ones. */
+/** Whether the new grants lack a right that the former grants included. */
 export function isNarrower(grants: readonly TopicGrant[], before: readonly TopicGrant[]): boolean {
   const isCovered = ({ filter, access }: TopicGrant) =>
     grants.some(grant => grant.access === access && isWithin(filter, grant.filter))
   return !before.every(isCovered)
 }
 
-/** The grants whose topics are served. */
+/** The grants for topics that the server serves. @param served filters of the option `topics` */
 export function servedGrants(
   grants: readonly TopicGrant[],
   served: readonly string[],
@@ -36,7 +36,7 @@ export function servedGrants(
   return grants.filter(({ filter }) => served.some(outer => isWithin(filter, outer)))
 }
 
-/** The fault of a grant's filter; undefined: it is valid. @param served filters of the option `topics` */
+/** What is wrong with a grant's filter; undefined if it is valid. @param served filters of the option `topics` */
 export function faultOfGrant({ filter }: TopicGrant, served: readonly string[]): string | undefined {
   if (served.length === 0) return 'the server serves no topics beside those of things: set its option topics'
   if (hasForbiddenCharacter(filter)) return hasForbidden(filter)
@@ -47,8 +47,8 @@ export function faultOfGrant({ filter }: TopicGrant, served: readonly string[]):
 }
 
 /**
- * The fault of a filter of the option `topics`, for people; undefined: it is valid. Its first level must be no wildcard, not one of
- * Thingwire's, and not begin with `$`, which belongs to the broker.
+ * What is wrong with a filter of the option `topics`, as a message; undefined if it is valid. Its first level must not be a
+ * wildcard or one of Thingwire's own, and must not begin with `$`, which is reserved for the broker.
  */
 export function faultOfServed(filter: string): string | undefined {
   const levels = filter.split('/')
