@@ -1,4 +1,4 @@
-/** Authorisation for both doors (contract §1, §6), implemented in `authorise.ts`, `things` and `sessions`. */
+/** The interfaces of authorisation over HTTP and MQTT (contract §1, §6), implemented in `authorise.ts`, `things` and `sessions`. */
 
 import type { Redactor } from '../core/refusals/redactor.ts'
 import type { TopicGrant } from '../core/topics/topic-grant.ts'
@@ -10,26 +10,26 @@ export type Action = 'write' | 'read' | 'delete' | 'read refused writes' | 'mint
 
 /** Credentials that are invalid from now on. */
 export interface Revocation {
-  /** `hashToken` of each. */
+  /** `hashToken` of each revoked credential. */
   readonly hashes: ReadonlySet<string>
-  /** `principalName` of removed things and ended sessions. */
+  /** `principalName` of each removed thing and ended session. */
   readonly principals: ReadonlySet<string>
-  /** Any credential may be revoked, since this node was cut off from the others: close everything that relies on one. */
+  /** Set if this node was cut off from the other nodes, so any credential may be revoked: close everything that relies on one. */
   readonly all?: true
 }
 
 export interface Access {
-  /** Redacts credentials, also the admin key, in texts of clients. */
+  /** Redacts credentials, including the admin key, in texts from clients. */
   readonly redactor: Redactor
   /**
-   * The thing that `<ref>` names, if the request may do `action` with it. A token is its own credential, and `credential` is then
-   * ignored; an id needs one.
+   * Finds the thing that `ref` names, if the request may do `action` with it. If `ref` is a token, the token is the credential and
+   * `credential` is ignored. If `ref` is an id, `credential` is needed.
    *
-   * @param credential content of the Authorization header after `Bearer `; undefined: there was none
+   * @param credential content of the Authorization header after `Bearer `; undefined if there was none
    * @returns the id of the thing: synchronously if the thing's own token is in memory, since every write calls this; otherwise, and
-   * for every refusal, a promise
-   * @throws ThingwireError unknown_thing_token, missing_credential, invalid_session, forbidden, unknown_thing, not_found (`ref` has
-   * the form of neither a token nor an id)
+   * for every refusal, as a promise
+   * @throws ThingwireError unknown_thing_token, missing_credential, invalid_session, forbidden, unknown_thing; not_found if `ref`
+   * has neither the form of a token nor that of an id
    */
   authorise(ref: string, credential: string | undefined, action: Action): string | Promise<string>
   /** @throws ThingwireError missing_credential, invalid_session, forbidden */
@@ -37,26 +37,26 @@ export interface Access {
   /** The owner of a credential. @throws ThingwireError missing_credential, invalid_session */
   identify(credential: string | undefined): Promise<Principal>
   /**
-   * Checks whether a credential still allows `action`, by its hash, since credentials must not be stored.
+   * Checks whether a credential still allows `action`. Takes the hash of the credential, since credentials must not be stored.
    *
-   * @param credentialHash `hashToken` of a credential that `authorise` has accepted before
+   * @param credentialHash `hashToken` of a credential that `authorise` has accepted earlier
    * @throws ThingwireError invalid_session, forbidden, unknown_thing
    */
   authoriseAgain(credentialHash: string, thingId: string, action: Action): Promise<void>
   /** The thing of a live token. @throws ThingwireError unknown_thing_token */
   thingOfToken(token: string): Promise<string>
   /**
-   * Calls `listener` when credentials expire, or when this node learns that any node has revoked them; perhaps more than once. It
-   * must not throw. @returns the unsubscribe function
+   * Calls `listener`, which must not throw, when credentials expire or this node learns that any node has revoked them. The same
+   * revocation may be reported more than once. @returns the unsubscribe function
    */
   onRevoke(listener: (revocation: Revocation) => void): () => void
-  /** A thing has published on another topic, which does not check its token again. */
+  /** Call this when a thing publishes on a topic that belongs to no thing (contract §7.10): its token is not checked again then. */
   noteSeen(thingId: string): void
-  /** The served topics that a principal may use now, other than those of things. @throws ThingwireError of the store */
+  /** The principal's present grants for topics that belong to no thing, if they are served. @throws ThingwireError of the store */
   topicsOf(principal: Principal): Promise<readonly TopicGrant[]>
-  /** As `topicsOf`. @param credentialHash `hashToken(credential)` @throws ThingwireError invalid_session */
+  /** Like `topicsOf`, by credential. @param credentialHash `hashToken(credential)` @throws ThingwireError invalid_session */
   topicsAgain(credentialHash: string): Promise<readonly TopicGrant[]>
-  /** Calls `listener` when the topics of a thing may have changed, on any node; it must not throw. @returns the unsubscribe function */
+  /** Calls `listener`, which must not throw, when any node may have changed a thing's topics. @returns the unsubscribe function */
   onTopics(listener: (thingId: string) => void): () => void
 }
 
@@ -65,29 +65,29 @@ export interface ThingSummary {
   readonly name: string
   /** Milliseconds since the epoch. */
   readonly createdAt: number
-  /** When the thing last used its own token, or published on another topic, milliseconds; undefined: never. */
+  /** When the thing last used its own token, or published on a topic of §7.10, milliseconds; undefined if it never did. */
   readonly lastSeen: number | undefined
-  /** When a write of the thing, with any credential, was last stored, milliseconds; undefined: none was noted. */
+  /** When a write of the thing, with any credential, was last stored, milliseconds; undefined if none is known. */
   readonly lastWrite: number | undefined
   readonly position?: { readonly lat: number; readonly long: number }
-  /** Grants of other topics; absent: none. */
+  /** Grants for topics that belong to no thing; absent if there are none. */
   readonly topics?: readonly TopicGrant[]
 }
 
 /**
- * A page of things, by thing id. A page examines at most 1,000 things: with `name`, `bbox` or `among` it may have fewer than
- * `limit`, or none, and still have a `next`.
+ * Asks for a page of things, in the order of their ids. At most 1,000 things are examined for a page, so with `name`, `bbox` or
+ * `among` a page may have fewer than `limit` things, or none, and still have a `next`.
  */
 export interface ThingQuery {
-  /** 1..1000 */
+  /** Maximum number of things, 1 to 1,000. */
   readonly limit: number
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly cursor?: string
-  /** Only these; ids without a thing are skipped. */
+  /** Selects only things with these ids. Ids that no thing has are skipped. */
   readonly among?: ReadonlySet<string>
-  /** Only things whose name contains this, in any case. */
+  /** Selects only things whose name contains this text; case does not matter. */
   readonly name?: string
-  /** Only things whose position lies in the box; degrees. West may be greater than east: across the 180th meridian. */
+  /** Selects only things with a position in this box, in degrees. If `west` exceeds `east`, the box crosses the 180th meridian. */
   readonly bbox?: {
     readonly west: number
     readonly south: number
@@ -104,24 +104,24 @@ export interface TokenSummary {
 }
 
 export interface ThingRegistry {
-  /** @param options `name` at most 200 characters, `topics` at most 100 @throws ThingwireError invalid_body */
+  /** @param options `name` has at most 200 characters, `topics` at most 100 grants @throws ThingwireError invalid_body */
   create(options: {
     readonly name?: string
     readonly topics?: readonly TopicGrant[]
   }): Promise<{ readonly thingId: string; readonly thingToken: string }>
   /** @throws ThingwireError invalid_cursor */
   list(query: ThingQuery): Promise<{ readonly things: readonly ThingSummary[]; readonly next?: string }>
-  /** All things of exactly this name, by thing id. */
+  /** All things with exactly this name, in the order of their ids. */
   named(name: string): Promise<readonly ThingSummary[]>
-  /** The ids that no thing has. */
+  /** Those of the given ids that no thing has. */
   missing(thingIds: readonly string[]): Promise<readonly string[]>
   /** @throws ThingwireError unknown_thing, invalid_body */
   rename(thingId: string, name: string): Promise<void>
-  /** @param topics replace the former ones, at most 100. @throws ThingwireError unknown_thing, invalid_body */
+  /** @param topics at most 100 grants, which replace all former grants @throws ThingwireError unknown_thing, invalid_body */
   setTopics(thingId: string, topics: readonly TopicGrant[]): Promise<void>
   /**
-   * Ends the thing's tokens at once and removes its data in the background. An interrupted removal goes on at the next start, or on
-   * another node. @throws ThingwireError unknown_thing
+   * Ends the thing's tokens immediately and removes its data in the background. If the removal is interrupted, it continues at the
+   * next start or on another node. @throws ThingwireError unknown_thing
    */
   remove(thingId: string): Promise<void>
   /** @throws ThingwireError unknown_thing, too_many_tokens */
@@ -134,9 +134,9 @@ export interface ThingRegistry {
 
 export interface AccessSessionTerms {
   readonly access: SessionAccess
-  /** Whole seconds, at least 1. Default: a day. */
+  /** Whole seconds, at least 1. Default: one day. */
   readonly expiresIn?: number | undefined
-  /** Grants of other topics, at most 100, in sessions that the operator mints. Default: none. */
+  /** At most 100 grants for topics that belong to no thing. Only for sessions that the operator mints. Default: none. */
   readonly topics?: readonly TopicGrant[] | undefined
 }
 
@@ -152,7 +152,7 @@ export interface AccessSessionSummary {
   readonly sessionId: string
   readonly things: '*' | readonly string[]
   readonly access: SessionAccess
-  /** Grants of other topics; absent: none. */
+  /** Grants for topics that belong to no thing; absent if there are none. */
   readonly topics?: readonly TopicGrant[]
   readonly createdAt: number
   /** Milliseconds since the epoch. */
@@ -163,33 +163,33 @@ export interface AccessSessionSummary {
 /** Credentials for people, dashboards and apps (contract §6). */
 export interface AccessSessionRegistry {
   /**
-   * Mints a session of the operator.
+   * Mints a session for the operator.
    *
-   * @param things ids of 1 to 1,000 existing things, or of none if there are topics; `*`: every thing, also future ones
-   * @param terms `expiresIn` at most 366 days
+   * @param things ids of 1 to 1,000 existing things, or none if `terms` has topics; `*` means all things, including future ones
+   * @param terms `expiresIn` must be at most 366 days
    * @throws ThingwireError unknown_thing, invalid_body
    */
   create(things: '*' | readonly string[], terms: AccessSessionTerms): Promise<MintedAccessSession>
   /**
-   * Mints a session for one thing, by its token or by the operator. A session ends with the token that minted it; a thing has at
-   * most 100 live ones.
+   * Mints a session for one thing, on behalf of the thing or the operator. A session ends with the token that minted it. A thing
+   * can have at most 100 live sessions.
    *
-   * @param credential the token or the admin key, which is checked again
-   * @param terms `expiresIn` at most 30 days
-   * @throws ThingwireError as `identify`; forbidden, unknown_thing, invalid_body, too_many_sessions
+   * @param credential the thing's token or the admin key; it is checked again
+   * @param terms `expiresIn` must be at most 30 days
+   * @throws ThingwireError those of `identify`; forbidden, unknown_thing, invalid_body, too_many_sessions
    */
   createForThing(thingId: string, credential: string, terms: AccessSessionTerms): Promise<MintedAccessSession>
   /**
-   * Lists live sessions by id. A page can have fewer than `limit` and still have a `next`.
+   * Lists live sessions in the order of their ids. A page can have fewer than `limit` sessions and still have a `next`.
    *
-   * @param query `limit` 1..1000, `cursor`: `next` of the page before
+   * @param query `limit` is 1 to 1,000; `cursor` is `next` of the previous page
    * @throws ThingwireError invalid_cursor
    */
   list(query: { readonly limit: number; readonly cursor?: string }): Promise<{
     readonly sessions: readonly AccessSessionSummary[]
     readonly next?: string
   }>
-  /** @throws ThingwireError not_found: there is none, or it has ended */
+  /** @throws ThingwireError not_found: there is no such session, or it has ended */
   get(sessionId: string): Promise<AccessSessionSummary>
   /** @throws ThingwireError not_found */
   remove(sessionId: string): Promise<void>
@@ -198,20 +198,20 @@ export interface AccessSessionRegistry {
 export interface ActivationCodeSummary {
   readonly activationCode: string
   readonly createdAt: number
-  /** Things that it can still activate. */
+  /** Number of things that the code can still activate. */
   readonly usesLeft: number
 }
 
 /** Codes by which a thing registers itself (contract §6, activation). */
 export interface ActivationCodes {
-  /** @param options `count` 1..1000 codes of `uses` 1..1,000,000 each */
+  /** @param options `count`: number of codes, 1 to 1,000; `uses`: uses of each code, 1 to 1,000,000 */
   create(options: { readonly count: number; readonly uses: number }): Promise<readonly string[]>
   list(): Promise<readonly ActivationCodeSummary[]>
   /** @throws ThingwireError not_found */
   remove(code: string): Promise<void>
   /**
-   * Takes a use of the code and makes a thing. If the thing of the previous call has not used its token, the code answers for that
-   * thing again instead, with a new token. @throws ThingwireError unknown_activation_code: unknown or used up
+   * Takes one use of the code and makes a thing. But if the thing made by the previous call has not used its token yet, that thing
+   * is returned again, with a new token. @throws ThingwireError unknown_activation_code: the code is unknown or used up
    */
   activate(code: string): Promise<{ readonly thingId: string; readonly thingToken: string }>
 }

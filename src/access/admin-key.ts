@@ -6,7 +6,7 @@ import { isOpenToOthers, writePrivate } from '../core/files/private-file.ts'
 import { text } from '../core/options/option-kinds.ts'
 import { createToken } from '../core/token.ts'
 
-/** Printable ASCII without the space, which an Authorization header carries unchanged. */
+/** Printable ASCII without spaces, which an Authorization header transmits unchanged. */
 const adminKeyForm = /^[\x21-\x7e]{32,}$/
 
 export const adminKeyRule = text(
@@ -16,23 +16,23 @@ export const adminKeyRule = text(
 
 export interface AdminKeyOptions {
   readonly configured?: string | undefined
-  /** The key file if no key is configured. */
+  /** The key file to use if no key is configured. */
   readonly file: string
 }
 
 export interface AdminKey {
   readonly key: string
-  /** Whether the key is new, and has to be kept (`keepAdminKey`). */
+  /** Whether the key is new and still has to be stored with `keepAdminKey`. */
   readonly created: boolean
-  /** The key file; undefined if the key was configured. */
+  /** The key file; absent if the key was configured. */
   readonly file?: string
 }
 
 /**
- * The operator's credential (contract §10): the configured one, else the one in `file`, else a new one that is in no file yet.
+ * The operator's credential (contract §10): the configured key, else the key in `file`, else a new key that is in no file yet.
  *
- * @throws Error with one line for the operator, without the key: the key is too short or has a forbidden character, or its file is
- * open to other users or cannot be read
+ * @throws Error if the key is too short or has a forbidden character, or if its file is open to other users or cannot be read; the
+ * message is one line for the operator, without the key
  */
 export async function loadAdminKey({ configured, file }: AdminKeyOptions): Promise<AdminKey> {
   if (configured !== undefined) {
@@ -45,10 +45,10 @@ export async function loadAdminKey({ configured, file }: AdminKeyOptions): Promi
 }
 
 /**
- * Writes a new key durably to its file, with mode 0600. Call it only after a successful start: otherwise the next start would find
- * the key, and not print where it is.
+ * Writes a new key durably to its file, with mode 0600. Call this only after a successful start: otherwise the next start would
+ * find the key, and would not print where it is.
  *
- * @throws Error with one line for the operator: the file cannot be written, or another process has written one
+ * @throws Error with one line for the operator if the file cannot be written, or if another process has written it
  */
 export async function keepAdminKey({ key, created, file }: AdminKey): Promise<void> {
   if (!created || file === undefined) return
@@ -62,7 +62,7 @@ export async function keepAdminKey({ key, created, file }: AdminKey): Promise<vo
   }
 }
 
-/** @param subject names the key in the message */
+/** @param subject how the message refers to the key @throws Error if the key is not a valid admin key */
 export function assertAdminKey(key: string, subject: string): void {
   if (adminKeyForm.test(key)) return
   const fault = key.length < 32 ? `it has ${key.length}` : 'it has a space or another forbidden character'
@@ -81,7 +81,7 @@ async function readKey(file: string): Promise<string | undefined> {
   }
 }
 
-/** As ssh refuses a private key that others can read. */
+/** Refuses a key file that other users can read, as ssh refuses such a private key. */
 function assertPrivate(file: string, mode: number): void {
   if (!isOpenToOthers(mode)) return
   throw new Error(

@@ -10,8 +10,8 @@ import type { Tokens } from './tokens.ts'
 
 const thingsInMemory = 100_000
 /**
- * Cached hashes of tokens, since hashing costs as much as the rest of an authorisation. Only texts in the form of a token are
- * cached: a header may have 16 KiB of anything.
+ * Maximum number of cached hashes of tokens. They are cached since hashing costs as much as the rest of an authorisation. Only
+ * texts in the form of a token are cached: a header can contain any 16 KiB of text.
  */
 const hashesInMemory = 1_000
 
@@ -20,13 +20,13 @@ interface AuthoriseParts {
   readonly tokens: Tokens
   readonly adminKey: string
   readonly allowThingDelete: boolean
-  /** Filters of the other topics that are served. */
+  /** The filters of the option `topics`. */
   readonly topics: readonly string[]
 }
 
 interface Authorisation extends Omit<Access, 'noteSeen' | 'onRevoke' | 'onTopics' | 'redactor'> {
   forgetThing(thingId: string): void
-  /** Call it when any thing may have been removed. */
+  /** Call this when any thing may have been removed. */
   forgetThings(): void
 }
 
@@ -65,7 +65,7 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
   }
 
   function ofTokenInMemory(ref: string, credential: string | undefined, action: Action): string | undefined {
-    // The length is enough: only a real token is found in memory.
+    // Checking the length is enough: only a real token is found in memory.
     const isOfThing = ref.length === tokenLength
     const token = isOfThing ? ref : credential
     if (token?.length !== tokenLength || !thingMay(action)) return undefined
@@ -92,7 +92,7 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
     throw new ThingwireError('unknown_thing_token', `no thing has this token${whatElse(token, principal)}`)
   }
 
-  /** What a text is that stands where something else belongs, as the end of a sentence that does not quote it. */
+  /** Says what a misplaced text is, as the end of a sentence, without quoting it; empty if that is unknown. */
   function whatElse(text: string, principal?: Principal): string {
     const whose = isAdminKey(hashToken(text)) ? ({ kind: 'admin' } as const) : principal
     if (whose) return `: it is ${kindOf(whose)}, ${whereItGoes}`
@@ -105,7 +105,7 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
   async function identify(credential: string | undefined): Promise<Principal> {
     if (credential === undefined || credential === '') throw new ThingwireError('missing_credential')
     if (isToken(credential)) return await identifyHash(hashOf(credential))
-    // Any other form can only be the admin key, which works even if the store is away.
+    // A text of any other form can only be the admin key, which works even while the store is unavailable.
     if (isAdminKey(hashToken(credential))) return { kind: 'admin' }
     throw new ThingwireError('invalid_session', `the credential is unknown${whatElse(credential)}`)
   }
@@ -155,7 +155,7 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
       const another = '`thingwire sessions create --write` ("access":"write") makes one that may write'
       throw new ThingwireError('forbidden', `${kindOf(session)} may only read: ${another}`)
     }
-    // A session that a thing has minted may do no more than the thing.
+    // A session minted by a thing may do no more than the thing itself.
     if (!session.isOperators) assertThingMay(action)
   }
 
@@ -173,7 +173,7 @@ const howNamed = 'a thing is named by its token (43 characters) or its id (16 of
 const whereItGoes =
   'which goes into the Authorization header or the MQTT password, with the id of the thing in the path or topic'
 
-/** Of who may make a session for a thing: the text of `forbidden`. */
+/** The message of the error `forbidden` that says which credentials can mint a session for a thing. */
 export const whoMints = 'only the token of the thing and the admin key make a session for a thing'
 
 function isFor(principal: Principal, thingId: string): boolean {
@@ -186,7 +186,7 @@ function kindOf(principal: Principal): string {
   return principal.kind === 'session' ? `session ${principal.sessionId}` : 'the token of a thing'
 }
 
-/** Caches the results of a pure function. @param capacity most cached results; beyond it all are dropped at once */
+/** Caches the results of a pure function. @param capacity maximum number of cached results; when it is reached, all are dropped */
 export function remembered<Result>(
   compute: (text: string) => Result,
   capacity: number,

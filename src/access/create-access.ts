@@ -20,11 +20,11 @@ export interface AccessParts {
   readonly documents: DocumentStore
   readonly records: RecordStore
   readonly nodes: Nodes
-  /** At least 32 characters. */
+  /** The admin key, at least 32 characters. */
   readonly adminKey: string
   /** Whether a thing may delete its own records with its token. */
   readonly allowThingDelete: boolean
-  /** Filters of the other topics that are served. Default: none. */
+  /** The filters of the option `topics`. Default: none. */
   readonly topics?: readonly string[]
 }
 
@@ -33,16 +33,16 @@ export interface AccessServices {
   readonly registry: ThingRegistry
   readonly sessions: AccessSessionRegistry
   readonly activationCodes: ActivationCodes
-  /** Stores the times at which things were last seen and written to, which otherwise happens once a minute. Never rejects. */
+  /** Stores immediately when each thing was last seen and written to. Otherwise this is done once a minute. Never rejects. */
   keepTimes(): Promise<void>
-  /** Stores what is only in memory; call it before the store is closed. */
+  /** Stores the data that are only in memory. Call this before the store is closed. */
   close(): Promise<void>
 }
 
 /**
- * Wires access onto a store, and resumes interrupted removals of things.
+ * Creates the access services on a store, and resumes interrupted removals of things.
  *
- * @throws Error with a message for the operator: the admin key is too short or has a forbidden character
+ * @throws Error with a message for the operator if the admin key is too short or has a forbidden character
  */
 export async function createAccess(parts: AccessParts): Promise<AccessServices> {
   const { records, nodes, adminKey, allowThingDelete, topics = [] } = parts

@@ -2,22 +2,22 @@ import type { TopicGrant } from '../core/topics/topic-grant.ts'
 import type { SessionAccess } from './principal.ts'
 
 /**
- * The documents of access. None contains a token, only its SHA-256.
+ * The documents that hold things, credentials and sessions. None of them contains a token, only the SHA-256 of a token.
  *
  * A token document is made and removed together with its entry in the thing document, by a `transact` that reads the thing
- * document. So a `transact` that reads the thing document need not read its token documents.
+ * document. So a `transact` that reads the thing document does not have to read the token documents.
  */
 
-/** `things/<thing id>` */
+/** Document of a thing: `things/<thing id>`. */
 export type ThingDocument = {
   readonly name: string
-  /** Milliseconds, as all times here. */
+  /** Milliseconds since the epoch, like all times in this file. */
   readonly createdAt: number
   /** The live tokens, oldest first. */
   readonly tokens: readonly TokenEntry[]
-  /** Sessions that were minted for this thing only; some may have ended. */
+  /** Sessions minted with `createForThing`, only for this thing. Some may have ended. */
   readonly sessions?: readonly AccessSessionEntry[]
-  /** Grants of other topics. */
+  /** Grants for topics that belong to no thing. */
   readonly topics?: readonly TopicGrant[]
 }
 
@@ -25,14 +25,14 @@ export type TokenEntry = { readonly tokenId: string; readonly hash: string }
 
 export type AccessSessionEntry = {
   readonly sessionId: string
-  /** SHA-256 of its token. */
+  /** SHA-256 of the session token. */
   readonly hash: string
   readonly expiresAt: number
-  /** SHA-256 of the thing token that minted the session, which ends with the token. */
+  /** SHA-256 of the thing token that minted the session. The session ends with that token. */
   readonly mintedBy?: string
 }
 
-/** `sessions/<session id>` */
+/** Document of a session: `sessions/<session id>`. */
 export type AccessSessionDocument = {
   readonly hash: string
   readonly things: '*' | readonly string[]
@@ -40,50 +40,50 @@ export type AccessSessionDocument = {
   readonly topics?: readonly TopicGrant[]
   readonly createdAt: number
   readonly expiresAt: number
-  /** The thing whose document has an entry for the session. */
+  /** The thing whose document has an entry for the session, if there is such an entry. */
   readonly thingId?: string
-  /** Whether a thing token minted it. */
+  /** Set if a thing token minted the session. */
   readonly isThings?: true
 }
 
-/** `tokens/<SHA-256 of the token>` of a session. */
+/** Document of a session token: `tokens/<SHA-256 of the token>`. */
 export type AccessSessionTokenDocument = { readonly sessionId: string }
 
-/** `tokens/<SHA-256 of the token>` of a thing. */
+/** Document of a thing token: `tokens/<SHA-256 of the token>`. */
 export type TokenDocument = {
   readonly thingId: string
   readonly tokenId: string
   readonly createdAt: number
   readonly used: boolean
-  /** While the token is unused: the code that gave it, and answers again if this token was its last. */
+  /** The activation code that issued the token; only while the token is unused. */
   readonly activationCode?: string
 }
 
 /**
- * `activation-codes/<code>`: in plain text, since the operator lists codes to print and distribute them. A code only gives new,
- * empty things, and its document is removed at the first use of the last token that it gave.
+ * Document `activation-codes/<code>`. The code is in plain text, since the operator lists codes to print and distribute them. It
+ * only gives access to new, empty things. The document is removed when the last token that the code issued is used.
  */
 export type ActivationCodeDocument = {
   readonly createdAt: number
   readonly usesLeft: number
-  /** The thing that it activated last, with its token, while that is unused: the code answers for this thing again. */
+  /** The latest activated thing and its token's hash, while that token is unused. The next activation returns this thing again. */
   readonly last?: { readonly thingId: string; readonly hash: string }
 }
 
-/** The code without `last`; null, which removes it, if it has no uses left. */
+/** The document of the code without `last`; null if the code has no uses left, which removes the document. */
 export function withoutLast({ last: _, ...code }: ActivationCodeDocument): ActivationCodeDocument | null {
   return code.usesLeft === 0 ? null : code
 }
 
-/** `seen/<thing id>` */
+/** Document of the times at which a thing was seen: `seen/<thing id>`. */
 export type SeenDocument = {
-  /** When the thing's own token was last used; absent: never. */
+  /** When the thing's own token was last used; absent if never. */
   readonly at?: number
-  /** When a write of the thing, with any credential, was last stored; absent: none was noted. */
+  /** When a write of the thing, with any credential, was last stored; absent if none is known. */
   readonly written?: number
 }
 
-/** `removals/<thing id>`: present while the store may still have data of a removed thing. */
+/** Document `removals/<thing id>`. Exists while the store may still have data of a removed thing. */
 export type RemovedThingDocument = { readonly startedAt: number }
 
 export const thingPrefix = 'things/'

@@ -5,7 +5,7 @@ import { ThingwireError } from '../errors.ts'
 /** @throws ThingwireError invalid_body */
 export type AssertGrants = (grants: readonly TopicGrant[]) => void
 
-/** @param served filters of the option `topics` @param redactor for error messages, which quote a filter */
+/** @param served filters of the option `topics` @param redactor redacts filters that error messages quote */
 export function grantsWithin(served: readonly string[], redactor: Redactor): AssertGrants {
   return grants => assertGrants(grants, served, redactor)
 }

@@ -1,17 +1,17 @@
 interface LookUp<Found> {
   readonly finding: Promise<Found | undefined>
-  /** undefined until it is found. */
+  /** The result of the look-up; undefined while it is pending. */
   found: Found | undefined
 }
 
-/** Caches look-ups, but not misses. Callers with the same key share one, and calls of `get` resolve in their order, cached or not. */
+/** Caches results, but not misses. Calls of `get` with the same key share a look-up, and resolve in the order of the calls. */
 export class LookupCache<Found> {
   readonly #lookUp: (key: string) => Promise<Found | undefined>
   readonly #capacity: number
-  /** In the order of the look-ups. */
+  /** Look-ups by key, oldest first. */
   readonly #entries = new Map<string, LookUp<Found>>()
 
-  /** @param capacity most entries; beyond it the oldest are dropped */
+  /** @param capacity maximum number of entries; if there are more, the oldest are dropped */
   constructor(lookUp: (key: string) => Promise<Found | undefined>, capacity: number) {
     this.#lookUp = lookUp
     this.#capacity = capacity
@@ -21,17 +21,17 @@ export class LookupCache<Found> {
     for (;;) {
       const entry = this.#entries.get(key) ?? this.#start(key)
       const found = await entry.finding
-      // An entry that was forgotten meanwhile may have been read before the change.
+      // If the entry was forgotten meanwhile, the result may be from before the change: look it up again.
       if (found === undefined || this.#entries.get(key) === entry) return found
     }
   }
 
-  /** The cached result; undefined: there is none, or the look-up is under way. */
+  /** The cached result; undefined if there is none or the look-up is pending. */
   known(key: string): Found | undefined {
     return this.#entries.get(key)?.found
   }
 
-  /** Call it when the result has changed: pending calls of `get` then return the new one. */
+  /** Call this when the result for the key has changed. Pending calls of `get` then return the new result. */
   forget(key: string): void {
     this.#entries.delete(key)
   }

@@ -9,16 +9,16 @@ export interface ThingPrincipal {
   readonly thingId: string
 }
 
-/** A person, a dashboard or an app. Its rights never change, so its grants, such as subscriptions, need not be checked again. */
+/** A person, a dashboard or an app. Its rights never change, so what it was once allowed (a subscription) is not checked again. */
 export interface SessionPrincipal {
   readonly kind: 'session'
   readonly sessionId: string
-  /** Ids of the things that the session may see; `*`: all. */
+  /** Ids of the things that the session may see; `*` means all things. */
   readonly things: '*' | ReadonlySet<string>
   readonly access: SessionAccess
-  /** Grants of other topics; absent: none. */
+  /** Grants for topics that belong to no thing; absent if there are none. */
   readonly topics?: readonly TopicGrant[]
-  /** Whether the operator minted it, not a thing. */
+  /** Whether the operator minted the session; false if a thing did. */
   readonly isOperators: boolean
   /** Milliseconds since the epoch. */
   readonly expiresAt: number
@@ -26,12 +26,12 @@ export interface SessionPrincipal {
 
 export type SessionAccess = 'read' | 'write'
 
-/** Whether a write is the operator's. A token in the address makes it the thing's, whoever sends it (contract §1). */
+/** Whether a write is the operator's. With a thing token as `ref`, it is the thing's, whoever sends it (contract §1). */
 export function isOperatorsWrite(ref: string, principal: Principal | undefined): boolean {
   return principal?.kind === 'admin' && !isToken(ref)
 }
 
-/** A name without secrets or colons, such as `thing.<id>`; the same for every credential of a principal. */
+/** The name of a principal, such as `thing.<id>`. Has no secrets or colons, and is the same for all the principal's credentials. */
 export function principalName(principal: Principal | Pick<SessionPrincipal, 'kind' | 'sessionId'>): string {
   switch (principal.kind) {
     case 'thing':

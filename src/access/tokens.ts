@@ -25,7 +25,7 @@ export class Tokens {
   readonly #onSession: (hash: string, session: SessionPrincipal) => void
   readonly #principals = new LookupCache(hash => this.#authenticate(hash), tokensInMemory)
 
-  /** @param onSession called with each session that is read into memory */
+  /** @param onSession called with each session that is read into the cache */
   constructor(
     documents: DocumentStore,
     lastSeen: LastSeen,
@@ -37,14 +37,14 @@ export class Tokens {
   }
 
   /**
-   * The owner of the live token with this hash; undefined: there is none. The first use of a thing's token is durable before this
-   * resolves, because it ends the activation code. A request that is then answered 403 is a use, too: the device has the token.
+   * The owner of the live token with this hash; undefined if there is none. The first use of a thing's token is stored durably
+   * before this resolves, since it ends the activation. Even a request answered with 403 is a use: the device has the token.
    */
   async principalOf(hash: string): Promise<ThingPrincipal | SessionPrincipal | undefined> {
     return this.#used(await this.#principals.get(hash))
   }
 
-  /** The same from memory; undefined: ask `principalOf`. */
+  /** Like `principalOf`, but only from memory. If undefined, ask `principalOf`. */
   known(hash: string): ThingPrincipal | SessionPrincipal | undefined {
     return this.#used(this.#principals.known(hash))
   }
@@ -53,17 +53,17 @@ export class Tokens {
     principal: ThingPrincipal | SessionPrincipal | undefined,
   ): ThingPrincipal | SessionPrincipal | undefined {
     if (principal?.kind === 'thing') this.#lastSeen.note(principal.thingId)
-    // The session may have ended a moment before `SessionExpiry` notices.
+    // The session may have ended although `SessionExpiry` has not noticed yet.
     if (principal?.kind === 'session' && principal.expiresAt <= Date.now()) return undefined
     return principal
   }
 
-  /** Call it when the document of a token was removed. */
+  /** Call this when the document of a token was removed. */
   forget(hash: string): void {
     this.#principals.forget(hash)
   }
 
-  /** Call it when any token may have been removed. */
+  /** Call this when any token may have been removed. */
   forgetAll(): void {
     this.#principals.forgetAll()
   }
@@ -114,7 +114,7 @@ function use(hash: string, token: TokenDocument | undefined, code: ActivationCod
   return { put, result: token.thingId, purpose: 'essential' as const }
 }
 
-/** Makes a token of a thing. @returns `put`: its document, by name */
+/** Makes a token for a thing. @returns in `put`: the document of the token, by name */
 export function issueToken(thingId: string, activationCode?: string) {
   const thingToken = createToken()
   const entry: TokenEntry = { tokenId: randomBytes(6).toString('hex'), hash: hashToken(thingToken) }

@@ -319,8 +319,8 @@ export interface DocumentStore {
    */
   put(documents: DocumentPut, purpose: PutPurpose, lock?: Lock): Promise<void>
   /**
-   * Reads the named documents, calls `change` with their contents, and puts its result, durably and atomically: nothing changes these
-   * documents in between. `change` may also put further documents. It must be pure, since it may be called repeatedly.
+   * Reads the named documents, calls `change` with their contents, and puts its result, durably and atomically: nothing changes
+   * these documents in between. `change` may also put further documents. It must be pure, since it may be called repeatedly.
    */
   transact<Result>(
     names: readonly string[],

@@ -1,12 +1,12 @@
 import { BlockList, isIP, isIPv6 } from 'node:net'
 
 const groups = 8
-/** Groups of an IPv6 address that name its network: the first 64 bits. */
+/** Number of groups of an IPv6 address that name its network, which is the first 64 bits. */
 const groupsOfNetwork = 4
 
 /**
- * The key under which a limit counts an address: an IPv4 address, also if written as `::ffff:192.0.2.1`; the first 64 bits of an
- * IPv6 address, since its owner has the whole network. A text that is no IP address is its own key.
+ * The key by which a limit counts an address. For an IPv4 address, even one written as `::ffff:192.0.2.1`, this is the address; for
+ * an IPv6 address, its first 64 bits, since the client's owner has that whole network; for any other text, the text itself.
  */
 export function addressKey(address: string): string {
   if (!isIPv6(address)) return address
@@ -21,7 +21,7 @@ const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8)
 loopback.addAddress('::1', 'ipv6')
 
-/** Whether an address is a loopback address: 127.0.0.0/8, also as mapped IPv6, or `::1`. */
+/** Whether an address is a loopback address: in 127.0.0.0/8, even if mapped to IPv6, or `::1`. */
 export function isLoopback(address: string): boolean {
   return isIP(address) !== 0 && loopback.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
 }

@@ -3,14 +3,14 @@ import { type Reason, ThingwireError } from '../../errors.ts'
 import { addressKey, isLoopback } from './address-key.ts'
 import { ThingRates } from './write-rate.ts'
 
-/** Limits that an operator may set (contract §9). */
+/** The limits that an operator can set (contract §9). */
 export interface LimitOptions {
-  /** Per thing, over both doors together. */
+  /** Rate limit of each thing, over HTTP and MQTT together. */
   readonly writesPerSecond: number
-  /** Per thing, over both doors together. */
+  /** Rate limit of each thing, over HTTP and MQTT together. */
   readonly recordsPerSecond: number
   readonly resourcesPerThing: number
-  /** Live streams over HTTP. */
+  /** Maximum number of live streams over HTTP. */
   readonly streamsPerThing: number
   readonly subscriptionsPerConnection: number
   readonly connectionsPerAddress: number
@@ -61,7 +61,7 @@ export class Limits {
   readonly options: LimitOptions
   readonly failedCredentials: FailedCredentials
   readonly connections: AddressCounts
-  /** Over HTTP, by thing. */
+  /** Live streams over HTTP, counted by thing. */
   readonly streams: BoundedCounts
   readonly rate: ThingRates
   readonly #met = new Map<Limit, number>(limitNames.map(limit => [limit, 0]))
@@ -78,7 +78,7 @@ export class Limits {
   /**
    * Counts a refused request of an address.
    *
-   * @returns the error to answer: `too_many_failed_credentials` if the address has presented too many invalid credentials, else `error`
+   * @returns the error to send: `too_many_failed_credentials` after too many invalid credentials of the address, else `error`
    */
   countFailure(error: ThingwireError, address: string): ThingwireError {
     const retryAfter = failedCredential.has(error.reason) ? this.failedCredentials.note(address) : 0
@@ -92,7 +92,7 @@ export class Limits {
     this.#met.set(limit, (this.#met.get(limit) ?? 0) + 1)
   }
 
-  /** How often each limit was reached since the start; 0 for the others. */
+  /** How often each limit was reached since the start; 0 for a limit that was never reached. */
   get met(): ReadonlyMap<Limit, number> {
     return this.#met
   }
@@ -104,12 +104,12 @@ class BoundedCounts {
   readonly #counts = new Map<string, number>()
   #total = 0
 
-  /** @param maximum per thing or address */
+  /** @param maximum maximum count of each thing or address */
   constructor(maximum: number) {
     this.#maximum = maximum
   }
 
-  /** Number of things or addresses with a count. */
+  /** Number of things or addresses whose count is not 0. */
   get size(): number {
     return this.#counts.size
   }
@@ -118,7 +118,7 @@ class BoundedCounts {
     return this.#total
   }
 
-  /** @returns leaves, call it once; undefined: the maximum is reached */
+  /** @returns a function that leaves again, to be called once; undefined if the maximum is reached */
   enter(name: string): (() => void) | undefined {
     const count = this.#counts.get(name) ?? 0
     if (count >= this.#maximum) return undefined
@@ -135,32 +135,32 @@ class BoundedCounts {
   }
 }
 
-/** Open connections by address, except those from the machine itself (contract §9). */
+/** Counts open connections by address. Connections from the machine itself are not counted (contract §9). */
 export class AddressCounts extends BoundedCounts {
   override enter(address: string): (() => void) | undefined {
     return isLoopback(address) ? () => {} : super.enter(addressKey(address))
   }
 }
 
-/** Milliseconds. */
+/** Length of a minute, milliseconds. */
 const minute = 60_000
-/** Most addresses that are remembered; beyond it the oldest is forgotten. */
+/** Maximum number of addresses that are remembered. If there are more, the oldest is forgotten. */
 const maximumAddresses = 100_000
 
 interface Failures {
-  /** Time of the first failure or, once there were too many, of the first refusal; milliseconds. */
+  /** Time of the first failure or, if there have been too many failures, of the first refusal; milliseconds. */
   readonly since: number
   count: number
 }
 
 /**
- * Invalid credentials by the address that presented them (contract §9). Each address may fail `perMinute` times within a minute of
- * the first failure; further failures are refused until a minute after the first refusal.
+ * Counts invalid credentials by the address that sent them (contract §9). An address may fail `perMinute` times within a minute of
+ * its first failure. Further failures are refused until a minute after the first refusal.
  */
 export class FailedCredentials {
   readonly #perMinute: number
   readonly #now: () => number
-  /** In the order of `since`. */
+  /** By address key, in ascending order of `since`. */
   readonly #failures = new Map<string, Failures>()
 
   /** @param now a clock that never goes back, milliseconds */
@@ -176,8 +176,8 @@ export class FailedCredentials {
   /**
    * Counts an invalid credential.
    *
-   * @param address of the client, behind trusted proxies
-   * @returns seconds for which invalid credentials get `too_many_failed_credentials`, this one included; 0: they do not
+   * @param address the address of the client itself, not of a trusted proxy
+   * @returns for how many seconds this and further invalid credentials get `too_many_failed_credentials`; 0 if they do not get it
    */
   note(address: string): number {
     const now = this.#now()

@@ -14,19 +14,19 @@ interface ThingRatesParts {
 
 type ArrivingWrite = Parameters<WriteRate['enter']>[0]
 
-/** Largest burst of a thing, in milliseconds of its rate (contract §9). */
+/** Largest burst of a thing: as much as its rate allows in this time, milliseconds (contract §9). */
 const burst = 5_000
-/** Debt up to which writes over MQTT wait, milliseconds (contract §9). */
+/** Largest debt with which writes over MQTT wait instead of being refused, milliseconds (contract §9). */
 const longestWait = 30_000
-/** Most waiting bytes of a thing, bodies and overhead: otherwise a thing that reconnects again and again could hold gigabytes. */
+/** Maximum size of a thing's waiting writes with overhead, bytes: otherwise a thing that keeps reconnecting could fill memory. */
 const mostWaiting = 8 * 1024 * 1024
-/** Memory of a waiting write beside its body, bytes. */
+/** Memory that a waiting write takes in addition to its body, bytes. */
 const overhead = 1_024
-/** After a refused write, later ones of its connection are refused until it is closed, so that they do not overtake it; milliseconds. */
+/** How long MQTT writes stay refused after one was, so that none overtakes it before its connection is closed; milliseconds. */
 const refusedFor = 1_000
-/** Time between two dropped writes of a thing that are noted, milliseconds. */
+/** Minimum time between two dropped writes of a thing that are listed, milliseconds. */
 const noteInterval = 1_000
-/** Number of ledgers at which idle ones are first removed. */
+/** Number of ledgers at which idle ledgers are removed for the first time. */
 const firstSweep = 1_024
 
 interface WaitingWrite {
@@ -36,14 +36,14 @@ interface WaitingWrite {
   readonly reject: (error: Error) => void
 }
 
-/** The debt of a thing; all times in milliseconds of the clock. */
+/** The debt of a thing. All times are in milliseconds of the clock `now`. */
 interface Ledger {
   /** Arrival of the latest write. */
   arrivedAt: number
-  /** When all writes so far will be paid. */
+  /** When all writes so far will be paid for. `recordsPaid` is the same for all records so far. */
   writesPaid: number
   recordsPaid: number
-  /** In order of arrival, which is also that of `due`. */
+  /** The waiting writes, in order of arrival, which is also ascending order of `due`. */
   waiting: WaitingWrite[]
   waitingBytes: number
   timer: NodeJS.Timeout | undefined
@@ -51,7 +51,7 @@ interface Ledger {
   notedUntil: number
 }
 
-/** The rates of all things, by the generic cell rate algorithm: it keeps only the time at which a thing's writes will be paid. */
+/** Limits the rates of all things by the generic cell rate algorithm, which only stores when a thing's writes will be paid for. */
 export class ThingRates implements WriteRate {
   readonly #parts: ThingRatesParts
   readonly #now: () => number
@@ -83,25 +83,25 @@ export class ThingRates implements WriteRate {
   }
 
   charge(thingId: string, records: number): void {
-    // May overdraw: otherwise a batch larger than the burst could never be written.
+    // The charge may exceed the burst: otherwise a batch larger than the burst could never be written.
     const ledger = this.#ledgers.get(thingId)
     if (!ledger) return
     ledger.recordsPaid = Math.max(ledger.recordsPaid, ledger.arrivedAt) + records * this.#recordCost
   }
 
   /**
-   * Charges a commit of another node; call it for every commit. It also keeps ledgers of things that have not written to this node,
-   * since they are small and soon paid.
+   * Charges a thing for a commit of another node; ignores commits of this node. Call this for every commit. Things that never write
+   * to this node get a ledger as well, since ledgers are small and soon removed.
    *
-   * @param now by the clock of receipt times, milliseconds
+   * @param now the present time by the clock of receipt times, milliseconds
    */
   chargeElsewhere(commit: Commit, now: number): void {
     if (!commit.isElsewhere) return
     const { thingId, receivedAt } = commit
     const records = recordCount(commit)
-    // A commit without records follows from a write: a state, or the latest record after a removal.
+    // A commit without records is not a write by itself: it sets a state, or the latest record after a removal.
     if (records === 0) return
-    // A part of a late commit is paid already.
+    // If the commit arrives here late, part of it is paid for already.
     const arrivedAt = this.#now() - Math.max(0, now - receivedAt)
     const ledger = this.#ledgerOf(thingId, arrivedAt)
     ledger.writesPaid = Math.max(ledger.writesPaid, arrivedAt) + this.#writeCost
@@ -117,7 +117,7 @@ export class ThingRates implements WriteRate {
   }
 
   drain(): () => void {
-    // Otherwise a stop would lose waiting writes at QoS 0, and take as long as the debt.
+    // Lets waiting writes go: otherwise a stop would lose those at QoS 0, and would take until the debt is paid.
     this.#drains++
     const everything = Number.POSITIVE_INFINITY
     for (const ledger of this.#ledgers.values()) this.#letGo(ledger, everything)
@@ -126,7 +126,7 @@ export class ThingRates implements WriteRate {
     }
   }
 
-  /** Refuses waiting writes of removed things: they would be stored after the removal. */
+  /** Refuses waiting writes of removed things, which would otherwise be stored after the removal. */
   revoke({ principals }: Pick<Revocation, 'principals'>): void {
     for (const [thingId, ledger] of this.#ledgers) {
       if (ledger.waiting.length === 0 || !principals.has(principalName({ kind: 'thing', thingId }))) continue
@@ -159,7 +159,7 @@ export class ThingRates implements WriteRate {
     ledger.timer = setTimeout(() => this.#letGo(ledger, this.#now()), Math.max(0, Math.ceil(milliseconds)))
   }
 
-  /** Resolves all writes that are due at a time. */
+  /** Lets all writes go that are due at or before `time`. */
   #letGo(ledger: Ledger, time: number): void {
     const firstLater = ledger.waiting.findIndex(({ due }) => due > time)
     for (const { resolve } of this.#take(ledger, firstLater === -1 ? ledger.waiting.length : firstLater))

@@ -5,23 +5,23 @@ import type { DocumentStore } from '../../core/ports.ts'
 import { accessSessionPrefix, thingPrefix, tokenPrefix } from '../documents.ts'
 import type { Ended } from './ended.ts'
 
-/** Milliseconds. */
+/** How long to wait before a failed read is tried again, milliseconds. */
 const retryAfter = 500
 
-/** Prefix of the documents whose removal ends each kind. */
+/** For each kind: the prefix of the documents whose removal ends a token, a session or a thing. */
 const kinds = { tokens: tokenPrefix, sessions: accessSessionPrefix, things: thingPrefix } as const satisfies {
   readonly [Kind in keyof Ended]-?: string
 }
 
 interface EndedElsewhereParts {
   readonly documents: Pick<DocumentStore, 'get'>
-  /** Called at once: cached answers for these are outdated. */
+  /** Called immediately with the tokens, sessions and things whose cached data are outdated. */
   readonly onChange: (changed: Ended) => void
-  /** Called when these documents are known to be removed. */
+  /** Called with the tokens, sessions and things that have ended, once their documents are known to be removed. */
   readonly onEnd: (ended: Ended) => void
 }
 
-/** Finds tokens, sessions and things that another node has ended, by the documents that have changed. */
+/** Finds out which tokens, sessions and things another node has ended, from the names of the documents that have changed. */
 export class EndedElsewhere {
   readonly #parts: EndedElsewhereParts
   readonly #closing = new AbortController()
@@ -30,7 +30,7 @@ export class EndedElsewhere {
     this.#parts = parts
   }
 
-  /** @param names of documents that may have been put or removed; unrelated ones are ignored */
+  /** @param names names of documents that may have been put or removed; names of other kinds of documents are ignored */
   look(names: readonly string[]): void {
     const watched = names.filter(name => Object.values(kinds).some(prefix => name.startsWith(prefix)))
     if (watched.length === 0) return
@@ -62,7 +62,7 @@ function sorted(names: readonly string[]): Ended {
   return Object.fromEntries(found)
 }
 
-/** Wraps a store: `onUnknown` gets the names of documents of a failed `transact`, which may have taken effect. */
+/** Wraps a store so that `onUnknown` gets the names of the documents that a failed `transact` may nevertheless have put. */
 export function announcing(
   documents: DocumentStore,
   onUnknown: (names: readonly string[]) => void,
@@ -86,27 +86,27 @@ export function announcing(
   }
 }
 
-/** Milliseconds. */
+/** Interval of the checks, milliseconds. */
 const lookInterval = 2_500
-/** Milliseconds: a revocation of another node must take effect here within 30 s (contract §6). */
+/** Longest absence that is tolerated, milliseconds: another node's revocation must take effect here within 30 s (contract §6). */
 const longestSilence = 20_000
 
-/** Notices that this node was missing from the live nodes for so long that it may have missed revocations. */
+/** Notices when this node has been missing from the live nodes for so long that it may have missed revocations. */
 export class NodeAbsence {
   readonly #nodes: Pick<Nodes, 'self' | 'alive'>
   readonly #onSilent: () => void
   readonly #onAbsent: () => void
   readonly #timer: NodeJS.Timeout
   #asking: Promise<number | undefined> | undefined
-  /** When it was last among the live nodes, milliseconds of a monotonic clock. */
+  /** When this node was last among the live nodes, milliseconds of a monotonic clock. */
   #thereAt = performance.now()
   #isAbsent = false
-  /** Consecutive checks that have not found it among them. */
+  /** Number of consecutive checks that have not found this node among the live nodes. */
   #missed = 0
 
   /**
-   * @param onSilent called when the process was paused for that long: its caches are outdated, and it is catching up
-   * @param onAbsent called once per absence
+   * @param onSilent called after a pause of the process longer than `longestSilence`: its caches are outdated until it catches up
+   * @param onAbsent called once for each absence
    */
   constructor(nodes: Pick<Nodes, 'self' | 'alive'>, onSilent: () => void, onAbsent: () => void) {
     this.#nodes = nodes
@@ -131,7 +131,7 @@ export class NodeAbsence {
     }
     this.#missed++
     if (this.#isAbsent || performance.now() - this.#thereAt <= longestSilence) return
-    // The time alone does not count: a process that was paused renews its presence only now.
+    // After a single missed check, the process may just have been paused, and may only now renew its presence.
     if (this.#missed === 1) return this.#onSilent()
     this.#isAbsent = true
     this.#onAbsent()

@@ -2,15 +2,15 @@ import type { Revocation } from '../access.ts'
 import { principalName } from '../principal.ts'
 
 export interface Ended {
-  /** Hashes of the tokens of things and sessions. */
+  /** Hashes of ended tokens of things and sessions. */
   readonly tokens?: readonly string[]
-  /** Ids of sessions. */
+  /** Ids of ended sessions. */
   readonly sessions?: readonly string[]
   /** Ids of removed things. */
   readonly things?: readonly string[]
 }
 
-/** @param tokens hashes of tokens of things */
+/** @param tokens hashes of ended thing tokens */
 export function endedWith(
   sessions: readonly { readonly sessionId: string; readonly hash: string }[],
   tokens: readonly string[] = [],
@@ -21,7 +21,7 @@ export function endedWith(
   }
 }
 
-/** The event for listeners of `Access.onRevoke`. */
+/** The argument for listeners of `Access.onRevoke`. */
 export function revocationOf({ tokens = [], sessions = [], things = [] }: Ended): Revocation {
   const principals = [
     ...sessions.map(sessionId => principalName({ kind: 'session', sessionId })),

@@ -8,14 +8,14 @@ import {
   tokenName,
 } from '../documents.ts'
 
-/** Removes sessions from the store, in one commit. @returns the removed ones, with the hash of their token */
+/** Removes sessions from the store in one commit. @returns the sessions that existed, each with the hash of its token */
 export async function endSessions(
   documents: DocumentStore,
   sessionIds: readonly string[],
 ): Promise<readonly { readonly sessionId: string; readonly hash: string }[]> {
   const names = sessionIds.map(accessSessionName)
   const known = await Promise.all(names.map(name => documents.get(name)))
-  // The thing that a session was minted for never changes.
+  // The things can be read before the transaction, since the thing that a session was minted for never changes.
   const thingIds = [
     ...new Set(known.flatMap(session => (session as AccessSessionDocument | undefined)?.thingId ?? [])),
   ]
@@ -35,7 +35,7 @@ export async function endSessions(
   })
 }
 
-/** Removes sessions when it is put, except their entries in the document of their thing. */
+/** The puts that remove sessions. They do not remove the sessions' entries from the document of their thing. */
 export function endOf(
   sessions: readonly Pick<AccessSessionEntry, 'sessionId' | 'hash'>[],
 ): Record<string, null> {

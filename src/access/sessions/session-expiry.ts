@@ -4,11 +4,11 @@ import { type AccessSessionDocument, accessSessionPrefix } from '../documents.ts
 import { type Ended, endedWith } from '../revocation/ended.ts'
 import { endSessions } from './end-sessions.ts'
 
-/** Milliseconds: connections and streams of a session must close within a second of its end (contract §6). */
+/** How often watched sessions are checked, milliseconds: a session's connections must close within 1 s of its end (contract §6). */
 const watchInterval = 250
-/** Interval of the searches of the store for sessions that end before the next search; milliseconds. */
+/** How often the store is searched for sessions that end before the next search, milliseconds. */
 const searchInterval = 60_000
-/** Sessions that are removed from the store in one commit. */
+/** Maximum number of sessions that one commit removes from the store. */
 const sessionsPerCommit = 100
 
 interface Session {
@@ -20,7 +20,7 @@ interface Session {
 export class SessionExpiry {
   readonly #documents: DocumentStore
   readonly #onEnd: (ended: Ended) => void
-  /** Sessions that were used since the start or end soon, by the hash of their token. */
+  /** Sessions that were used since the start or that end soon, by the hash of their token. */
   readonly #watched = new Map<string, Session>()
   readonly #timers: readonly NodeJS.Timeout[]
 
@@ -56,7 +56,7 @@ export class SessionExpiry {
       sessions.push({ sessionId, hash })
     }
     if (sessions.length === 0) return
-    // Notify before the store is changed, which may be slow or fail; the search finds sessions that are left there.
+    // Notify before the store is changed, since a change may be slow or fail. The search finds sessions that are left in the store.
     this.#onEnd(endedWith(sessions))
     for (let start = 0; start < sessions.length; start += sessionsPerCommit) {
       const ids = sessions.slice(start, start + sessionsPerCommit).map(({ sessionId }) => sessionId)
@@ -64,7 +64,7 @@ export class SessionExpiry {
     }
   }
 
-  /** Watches sessions that nobody has used since the start, so that their data are removed, too. */
+  /** Also watches sessions that nobody has used since the start, so that their documents are removed when they end. */
   async #search(): Promise<void> {
     const until = Date.now() + searchInterval
     for await (const [sessionId, session] of listDocuments<AccessSessionDocument>(

@@ -19,17 +19,17 @@ import type { AssertGrants } from '../grants.ts'
 import { type Ended, endedWith } from '../revocation/ended.ts'
 import { endOf, endSessions } from './end-sessions.ts'
 
-/** Seconds. */
+/** Length of a day, seconds. */
 const day = 24 * 3_600
-/** Even sessions of the operator end, so that a forgotten one does not last for ever. */
+/** Longest lifetime of a session by who minted it, seconds. Even the operator's sessions end, in case one is forgotten. */
 const longest = { operator: 366 * day, thing: 30 * day }
 const maximumThings = 1_000
 const maximumOfThing = 100
-/** A page of the list ends after this many thing ids: each session can have a thousand. */
+/** A page of the list ends when it has at least this many thing ids, since each session can have 1,000. */
 const thingsOfPage = 20_000
 const sessionsAtOnce = 20
 
-// Not 16 characters, since some would look like thing ids.
+// Not 16 characters, since some session ids would then look like thing ids.
 const sessionIdForm = /^[0-9a-f]{18}$/
 
 interface AccessSessionRegistryParts {
@@ -165,7 +165,7 @@ function noSuchSession(): ThingwireError {
   return new ThingwireError('not_found', 'there is no such session')
 }
 
-/** Milliseconds. @throws ThingwireError invalid_body */
+/** @returns the lifetime, milliseconds @throws ThingwireError invalid_body */
 function lifetimeOf({ expiresIn = day }: AccessSessionTerms, longest: number): number {
   if (Number.isInteger(expiresIn) && expiresIn >= 1 && expiresIn <= longest) return expiresIn * 1_000
   const rule = `expiresIn must be a whole number of seconds from 1 to ${longest}`

@@ -23,9 +23,9 @@ type Activation = Awaited<ReturnType<ActivationCodes['activate']>>
 type Last = NonNullable<ActivationCodeDocument['last']>
 
 /**
- * Until a thing has used its token, its code answers for the same thing again, with a new token in place of the unused one: a lost
- * answer costs neither the device nor a use. Only then does a call take another use and make another thing. So devices that share a
- * code must be activated one after another, or activate again when their token is refused.
+ * Until a thing has used its token, its code returns the same thing again, with a new token instead of the unused one: a lost
+ * answer locks no device out and costs no use of the code. Once the token is used, the next call takes another use and makes
+ * another thing. So devices that share a code must be activated one after another, or activate again when their token is refused.
  */
 export function createActivationCodes(documents: DocumentStore): ActivationCodes {
   return {
@@ -59,7 +59,7 @@ export function createActivationCodes(documents: DocumentStore): ActivationCodes
         const document = (await documents.get(activationCodeName(code))) as ActivationCodeDocument | undefined
         if (!document) throw new ThingwireError('unknown_activation_code')
         const { last } = document
-        // Undefined: the code has changed since it was read.
+        // If undefined, the code has changed since it was read: try again.
         const activation = last ? await answerAgain(code, last) : await takeUse(code)
         if (activation) return activation
       }
@@ -98,7 +98,7 @@ export function createActivationCodes(documents: DocumentStore): ActivationCodes
     return await documents.transact(names, ([document, thing, token]) => {
       const present = document as ActivationCodeDocument | undefined
       if (present?.last?.hash !== hash) return { put: {}, result: undefined, purpose: 'register' }
-      // The operator has removed the token or the thing, which the code must not undo.
+      // The operator has removed the token or the thing. The code must not undo that.
       if (!thing || !token)
         return { put: { [name]: withoutLast(present) }, result: undefined, purpose: 'register' }
       const { tokens } = thing as ThingDocument
@@ -108,7 +108,7 @@ export function createActivationCodes(documents: DocumentStore): ActivationCodes
           ...thing,
           tokens: tokens.map(entry => (entry.hash === hash ? fresh.entry : entry)),
         },
-        // The token is unused, so no cache has it.
+        // The token is unused, so it is in no cache.
         [tokenName(hash)]: null,
         ...fresh.put,
       }
@@ -122,7 +122,7 @@ function assertWhole(field: string, value: number, maximum: number): void {
   throw new ThingwireError('invalid_body', `${field} must be a whole number from 1 to ${maximum}`)
 }
 
-/** The answer to an activation (contract §6); JSON text. */
+/** The answer to an activation as JSON text (contract §6). */
 export function activationText(activation: Awaited<ReturnType<ActivationCodes['activate']>>): string {
   const { thingToken, thingId } = activation
   return JSON.stringify({ status: 'created', message: 'thing activated', thingToken, thingId })

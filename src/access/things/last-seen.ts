@@ -1,7 +1,7 @@
 import type { Document, DocumentStore } from '../../core/ports.ts'
 import { type SeenDocument, seenName, thingName } from '../documents.ts'
 
-/** Interval at which the times are stored, milliseconds, so that a write of a thing does not cost two on disk. */
+/** How often the times are stored, milliseconds. Storing them for every write would double the writes to disk. */
 const flushInterval = 60_000
 const thingsPerTransaction = 250
 
@@ -10,10 +10,10 @@ interface Times {
   readonly written?: number | undefined
 }
 
-/** When each thing was last seen and last written to, on any node. A killed process loses at most a minute of it. */
+/** When each thing was last seen and last written to, on any node. If a process is killed, the times of up to a minute are lost. */
 export class LastSeen {
   readonly #documents: DocumentStore
-  /** Times by thing id that are not stored yet. Two maps of numbers, since every write changes both. */
+  /** Times that are not stored yet, by thing id. Two maps of numbers, since every write changes both times. */
   readonly #seen = new Map<string, number>()
   readonly #written = new Map<string, number>()
   readonly #timer: NodeJS.Timeout
@@ -25,17 +25,17 @@ export class LastSeen {
     this.#timer.unref()
   }
 
-  /** The thing has used its token. */
+  /** Notes that the thing has used its token. */
   note(thingId: string): void {
     this.#seen.set(thingId, Date.now())
   }
 
-  /** @param at receipt time of a write that was stored, milliseconds */
+  /** @param at receipt time of a stored write, milliseconds */
   noteWrite(thingId: string, at: number): void {
     this.#written.set(thingId, at)
   }
 
-  /** @returns milliseconds since the epoch */
+  /** @returns times in milliseconds since the epoch */
   async read(thingId: string): Promise<Times> {
     const document = (await this.#documents.get(seenName(thingId))) as SeenDocument | undefined
     return {
@@ -49,7 +49,7 @@ export class LastSeen {
     this.#written.delete(thingId)
   }
 
-  /** Stores the times, if the store takes them. Never rejects. */
+  /** Stores the times, unless the store refuses them. Never rejects. */
   async keep(): Promise<void> {
     await this.#flushing
     await this.#flush()
@@ -78,7 +78,7 @@ export class LastSeen {
       try {
         await this.#writePart(part)
       } catch {
-        // Try again at the next flush. Refused writes report the failure of the store.
+        // The next flush tries again. No report is needed: writes that fail show that the store has failed.
         return
       }
       for (const [thingId, { at, written }] of part) {
@@ -95,7 +95,7 @@ export class LastSeen {
       const put: Record<string, Document> = {}
       for (const [index, [thingId, own]] of times.entries()) {
         const known = found[names.length + index] as SeenDocument | undefined
-        // A thing may be removed meanwhile, and must leave nothing behind; another node may have seen it later.
+        // Nothing may be put for a thing that was removed meanwhile. Another node may have stored a later time.
         const seen = joined(own, known)
         const isNews = seen.at !== known?.at || seen.written !== known?.written
         if (found[index] && isNews) put[seenName(thingId)] = seen

@@ -4,14 +4,14 @@ import type { Nodes } from '../../core/nodes.ts'
 import type { DocumentStore, RecordStore } from '../../core/ports.ts'
 import { removedThingName, removedThingPrefix } from '../documents.ts'
 
-/** Time before a failed removal is tried again, milliseconds. */
+/** How long to wait before a failed removal is tried again, milliseconds. */
 const retryAfter = 60_000
 
 /**
  * Removes the data of removed things in the background, one thing after another, on one node at a time. A removal begins with a
- * document, put when the thing is removed from the registry, and ends when the document is removed. An interrupted removal goes on
- * at the next start, or on another node. A write that was authorised before the removal and appended after it leaves unreachable
- * records, since ids are never used again.
+ * document, which is put when the thing is removed from the registry, and ends when that document is removed. If it is interrupted,
+ * it continues at the next start or on another node. A write that was authorised before the removal but appended after it leaves
+ * records that nobody can reach, since ids are never reused.
  */
 export class RemovedThings {
   readonly #documents: DocumentStore
@@ -25,12 +25,12 @@ export class RemovedThings {
     this.#giveUp = nodes.lead('removals', stop => this.#work(stop))
   }
 
-  /** Call it when any node has put the document of a removal. */
+  /** Call this when any node has put the document of a removal. */
   wake(): void {
     this.#waking.abort()
   }
 
-  /** Finishes the present removal; waiting ones are left to the next start, or to another node. */
+  /** Finishes the present removal. Waiting removals are left to the next start or to another node. */
   async close(): Promise<void> {
     await this.#giveUp()
   }
@@ -38,7 +38,7 @@ export class RemovedThings {
   async #work(stop: AbortSignal): Promise<void> {
     stop.addEventListener('abort', () => this.wake(), { once: true })
     while (!stop.aborted) {
-      // Before the list is read, which may miss a removal that begins meanwhile.
+      // Created before the list is read, since the list may miss a removal that begins meanwhile.
       this.#waking = new AbortController()
       await this.#removeAll(stop).catch(() => {})
       await rest(retryAfter, this.#waking.signal)
@@ -48,7 +48,7 @@ export class RemovedThings {
   async #removeAll(stop: AbortSignal): Promise<void> {
     for await (const [thingId] of listDocuments(this.#documents, removedThingPrefix)) {
       if (stop.aborted) return
-      // The document stays, so a failed removal is tried again.
+      // After a failure the document is still there, so the removal is tried again.
       await this.#remove(thingId).catch(() => {})
     }
   }

@@ -5,7 +5,7 @@ import type { ThingQuery, ThingRegistry, ThingSummary } from '../access.ts'
 import { type ThingDocument, thingName, thingPrefix } from '../documents.ts'
 import type { LastSeen } from './last-seen.ts'
 
-/** Most things that a page examines, however few pass the filters. */
+/** Maximum number of things that are examined for a page, however few pass the filters. */
 const thingsPerPage = 1_000
 const readsAtOnce = 50
 
@@ -14,7 +14,7 @@ type Box = NonNullable<ThingQuery['bbox']>
 
 interface Candidate {
   readonly thingId: string
-  /** Undefined: the thing was removed. */
+  /** undefined if there is no thing with this id. */
   readonly thing: ThingDocument | undefined
 }
 

@@ -24,7 +24,7 @@ interface RegistryParts {
   readonly documents: DocumentStore
   readonly list: ThingRegistry['list']
   readonly assertGrants: AssertGrants
-  /** Called when a thing, or a token with the sessions that it has minted, has durably ended. */
+  /** Called when a thing has been durably removed, or a token together with the sessions that it minted. */
   readonly onEnd: (ended: Ended) => void
   /** Called when the topics of a thing have durably changed. */
   readonly onTopics: (thingId: string) => void
@@ -74,7 +74,7 @@ export function createRegistry({
 
     async setTopics(thingId, topics) {
       assertGrants(topics)
-      // Essential even on a full disk: it may revoke rights.
+      // Must succeed even on a full disk, since it may revoke rights.
       await change('essential', thingId, ({ topics: _, ...thing }) => ({
         put: { [thingName(thingId)]: { ...thing, ...given(topics) } },
         result: undefined,
@@ -160,7 +160,7 @@ interface OfNewThing {
   readonly topics?: readonly TopicGrant[]
 }
 
-/** @returns `put`: the documents of the thing, by name */
+/** @returns in `put`: the documents of the thing, by name */
 export function newThing(name: string, { activationCode, topics = [] }: OfNewThing = {}) {
   const thingId = createThingId()
   const token = issueToken(thingId, activationCode)

@@ -7,7 +7,7 @@ const replacement = '[redacted]'
 const secretLength = 34
 /**
  * Parts of a secret are redacted if they have at least this many characters. If fewer characters of a token are shown, 120 bits
- * stay hidden. A lower limit would redact mixed-case names that are not secrets: short UUIDs, for example, have up to 22 characters.
+ * stay hidden. A lower limit would redact mixed-case names that are not secrets: short UUIDs, for example, have up to 22.
  */
 const revealing = 24
 /** How many characters after the shown part are searched, too. Each of 24 characters of a secret may be escaped as up to 20. */
