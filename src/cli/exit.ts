@@ -1,19 +1,19 @@
 import { isToken } from '../core/token.ts'
 
-/** Exit statuses of the command, by what a script has to do next (docs/reference/command-line.md). */
+/** Exit statuses of the command. They differ if a script has to react differently (docs/reference/command-line.md). */
 export const exitStatus = {
-  /** Refused by the server, or failed. */
+  /** The server refused the request, or the command failed. */
   failed: 1,
-  /** The command line itself. */
+  /** The command line is wrong. */
   usage: 2,
   unreachable: 3,
-  /** Missing, unknown, or not allowed to do this. */
+  /** The credential is missing, unknown, or not allowed to do this. */
   credential: 4,
-  /** Ctrl-C. */
+  /** Ctrl-C ended the command. */
   interrupted: 130,
 } as const
 
-/** What ends a command: its message is for a person, and names what to do next. */
+/** An error that ends a command. Its message is for people, and says what to do next. */
 export class CommandError extends Error {
   readonly status: number
   /** Further lines, such as one for each refused record. */
@@ -32,13 +32,13 @@ export function usageError(message: string): CommandError {
   return new CommandError(exitStatus.usage, message)
 }
 
-/** What was asked for and did not succeed. */
+/** An error of a valid command that did not succeed. */
 export function failure(message: string, details: readonly string[] = []): CommandError {
   return new CommandError(exitStatus.failed, message, details)
 }
 
 /**
- * Processes of other users see a command line.
+ * Refuses a token on the command line, which the processes of other users can see.
  *
  * @param instead completes the sentence "do not put a token on the command line: …"
  * @throws CommandError usage: the text is a token

@@ -1,12 +1,12 @@
 import type { Command } from 'commander'
 
-/** What the help of a command shows beside its options. */
+/** What the help of a command shows in addition to its options. */
 interface HelpText {
-  /** Command lines after `thingwire `, each with what it does. */
+  /** Command lines without the leading `thingwire `, each with a description. */
   readonly examples: readonly (readonly [commandLine: string, does: string])[]
-  /** Paragraphs: what the options alone do not say. */
+  /** Paragraphs that explain what the options do not. */
   readonly notes?: readonly string[]
-  /** Further exit statuses, or what one means here. */
+  /** The exit statuses of this command, if they differ from `exitText`. */
   readonly exit?: string
 }
 

@@ -7,22 +7,22 @@ import { suggestion } from './suggest.ts'
 
 /** The `thingwire` command. */
 async function main(args: readonly string[]): Promise<void> {
-  // Whoever reads the output may have seen enough of it: `thingwire read boat depth | head`.
+  // The reader of the output may close it early, as in `thingwire read boat depth | head`.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
   if (args.length === 1 && (args[0] === '--version' || args[0] === '-v')) {
     const { readVersion } = await import('../server/version.ts')
     return console.log(await readVersion())
   }
-  // commander's own default command would take a mistyped command for an operand.
+  // Commander's own default command is not used, since it would take a mistyped command for an operand.
   const isForServer = (args[0] ?? '-').startsWith('-') && !args.some(arg => arg === '--help' || arg === '-h')
   await createProgram().parseAsync(isForServer ? ['serve', ...args] : [...args], { from: 'user' })
 }
 
-/** Says what went wrong on stderr. @returns the exit status */
+/** Prints an error on stderr. @returns the exit status */
 function report(error: unknown): number {
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return 0
-    // The help was shown in the place of an error.
+    // With this code, commander has shown the help instead of an error.
     if (error.code !== 'commander.help') say(usageMessage(advised(error)))
     return exitStatus.usage
   }
@@ -37,7 +37,7 @@ function report(error: unknown): number {
   return exitStatus.failed
 }
 
-/** Commander's message, with advice that looks at parts of names first. */
+/** Commander's message. If we have advice of our own, it replaces commander's, since ours also finds parts of names. */
 function advised({ code, message: text }: CommanderError): string {
   const message = text.replace(/^error: /, '')
   const [, word = ''] = /'(\S+)'/.exec(message) ?? []
@@ -45,7 +45,7 @@ function advised({ code, message: text }: CommanderError): string {
   return advice === '' ? message : message.replace(/\n\(Did you mean .*$/s, '') + advice
 }
 
-/** Commands of two words, or options of the command that was given. */
+/** The names to suggest: commands of two words, or the options of the given command. */
 function namesFor(code: string): readonly string[] {
   const { commands } = createProgram()
   if (code === 'commander.unknownCommand')
@@ -56,7 +56,7 @@ function namesFor(code: string): readonly string[] {
   return command?.options.flatMap(({ long }) => long ?? []) ?? []
 }
 
-/** Tokens of earlier versions may begin with a hyphen, so that they pass for options. */
+/** Redacts the message. Tokens of earlier versions may begin with a hyphen, so commander takes them for options. */
 function usageMessage(message: string): string {
   const shown = new Redactor().redact(message)
   const advice = shown === message ? '' : '; write -- before an argument that begins with a hyphen'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { printable } from '../core/json/printable.ts'
 
-/** Writes to stdout, at the pace of whoever reads it. */
+/** Writes to stdout. Waits while the reader of stdout is slower. */
 export async function print(text: string): Promise<void> {
   if (!process.stdout.write(text)) await once(process.stdout, 'drain')
 }
@@ -10,12 +10,12 @@ export async function printLine(text: string): Promise<void> {
   await print(`${text}\n`)
 }
 
-/** One JSON document. */
+/** Prints one JSON document on a line. */
 export async function printJson(document: unknown): Promise<void> {
   await printLine(JSON.stringify(document))
 }
 
-/** What has come of a command: as a JSON document with `--json`, else as text. */
+/** Prints the result of a command: as a JSON document with `--json`, else as text. */
 export async function printResult(
   { json }: { readonly json?: true | undefined },
   document: unknown,
@@ -24,7 +24,7 @@ export async function printResult(
   await (json ? printJson(document) : printLine(text))
 }
 
-/** Columns as wide as their widest cell; a head, then the rows. The last line has no end. */
+/** A table of a head and rows. Each column is as wide as its widest cell. The text does not end with a line break. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [head.map(name => name.toUpperCase()), ...rows.map(row => row.map(printable))]
   const widest = (column: number) =>
@@ -36,17 +36,17 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
     .join('\n')
 }
 
-/** A JSON value for a table: strings as they are, the rest as JSON. */
+/** A value as it is shown in a table: strings unchanged, all other values as JSON. */
 export function valueText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** `50,112`. */
+/** A number with thousands separators, such as `50,112`. */
 export function grouped(count: number): string {
   return count.toLocaleString('en')
 }
 
-/** `1 record`, `50,112 records`. */
+/** A number with a noun, such as `1 record` or `50,112 records`. */
 export function counted(count: number, noun: string): string {
   return `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`
 }

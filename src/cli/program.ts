@@ -28,7 +28,7 @@ Try it:
 
 thingwire <command> --help explains a command; docs/reference/command-line.md has all commands on one page.`
 
-/** The whole command line: what it takes and says, and what is called for it. */
+/** Creates the whole command line: commands with their options, help and actions. */
 export function createProgram(): Command {
   const program = new Command('thingwire')
     .description('Takes readings from things, stores them durably in time order, and shows them live.')

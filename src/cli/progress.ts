@@ -1,14 +1,14 @@
-/** Milliseconds between two lines of progress, on a terminal and elsewhere. */
+/** Minimum time between two updates of the progress, milliseconds: on a terminal, and elsewhere. */
 const betweenOnTerminal = 200
 const betweenElsewhere = 5_000
 
-/** One line on stderr that says how far a long command is: drawn over on a terminal, every few seconds elsewhere. */
+/** Shows on stderr how far a long command has got: one line that is redrawn on a terminal, a line every few seconds elsewhere. */
 export class Progress {
   readonly #isTerminal = process.stderr.isTTY === true
   #shownAt = Date.now()
   #isDrawn = false
 
-  /** @param describe asked only when a line is due */
+  /** @param describe returns the text to show; called only when an update is due */
   show(describe: () => string): void {
     const now = Date.now()
     if (now - this.#shownAt < (this.#isTerminal ? betweenOnTerminal : betweenElsewhere)) return
@@ -18,20 +18,20 @@ export class Progress {
     this.#isDrawn = this.#isTerminal
   }
 
-  /** A line of its own, at once. */
+  /** Prints a separate line immediately. */
   say(line: string): void {
     this.clear()
     process.stderr.write(`${line}\n`)
   }
 
-  /** Takes the drawn line away. */
+  /** Erases the progress line. */
   clear(): void {
     if (this.#isDrawn) process.stderr.write('\r\x1b[K')
     this.#isDrawn = false
   }
 }
 
-/** `50 s`, `3 min 20 s`, `2 h 5 min`. */
+/** A duration as text, such as `50 s`, `3 min 20 s` or `2 h 5 min`. */
 export function durationText(milliseconds: number): string {
   const seconds = Math.round(milliseconds / 1000)
   if (seconds < 60) return `${seconds} s`
@@ -40,7 +40,7 @@ export function durationText(milliseconds: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
 }
 
-/** `123 B`, `1.5 MiB`. */
+/** A size as text, such as `123 B` or `1.5 MiB`. */
 export function sizeText(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
   const power = Math.min(Math.floor(Math.log2(Math.max(bytes, 1)) / 10), units.length - 1)

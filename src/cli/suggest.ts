@@ -1,9 +1,9 @@
 /**
- * Advice on a word that is part of names, such as `--port` of `--http-port`, and `create` of `things create`: commander compares
- * whole names alone.
+ * Suggests names that a word is part of, such as `--http-port` for `--port` and `things create` for `create`. Commander itself only
+ * compares whole names.
  *
- * @param names of options or commands
- * @returns ` (Did you mean --http-port?)`; empty if the word is part of none
+ * @param names the names of all options or commands
+ * @returns a text such as ` (Did you mean --http-port?)`; empty if no name fits
  */
 export function suggestion(word: string, names: readonly string[]): string {
   const bare = word.replace(/^-+/, '')

@@ -9,9 +9,9 @@ export interface TimeRange {
 }
 
 /**
- * The range of `--from` and `--to`, in the words of the server. A day alone is its first instant.
+ * The range of `--from` and `--to` as query parameters. A day without a time is its first instant.
  *
- * @param zone of times that name none
+ * @param zone the zone of times that name no zone
  * @throws CommandError usage
  */
 export function timeRange(from: string | undefined, to: string | undefined, zone: TimeZone = utc): TimeRange {
@@ -30,7 +30,7 @@ export function timeRange(from: string | undefined, to: string | undefined, zone
   }
 }
 
-/** Milliseconds. */
+/** @returns milliseconds since the epoch @throws CommandError usage */
 function timeOf(option: string, given: string | undefined, zone: TimeZone): number | undefined {
   if (given === undefined) return undefined
   const time = parseDatetime(/^\d{4}-\d\d-\d\d$/.test(given) ? `${given}T00:00` : given)

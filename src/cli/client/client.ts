@@ -3,13 +3,13 @@ import { catalogue, type FieldError, type Reason } from '../../errors.ts'
 import { CommandError, exitStatus } from '../exit.ts'
 import type { Credential } from './credential.ts'
 
-/** An answer of the server that is no success (contract §6). */
+/** An error answer of the server (contract §6). */
 export class RefusedError extends CommandError {
-  /** A reason of docs/reference/errors.md; empty if something else than the server answered. */
+  /** A reason of docs/reference/errors.md; empty if something other than a Thingwire server answered. */
   readonly reason: string
   readonly httpStatus: number
   readonly errors: readonly FieldError[]
-  /** Seconds after which the same request may succeed; undefined: it will not without a change. */
+  /** Seconds after which the same request may succeed; undefined if it cannot succeed unless something is changed. */
   readonly retryAfter: number | undefined
 
   constructor(
@@ -29,7 +29,7 @@ export class RefusedError extends CommandError {
   }
 }
 
-/** No answer: nothing listens, the name is unknown, the connection broke. */
+/** There was no answer: nothing listens, the host name is unknown, or the connection broke, for example. */
 export class UnreachableError extends CommandError {
   constructor(url: string, cause: unknown) {
     super(exitStatus.unreachable, `no answer from ${url}: ${unreachableText(url, cause)}`)
@@ -50,13 +50,13 @@ interface RequestOptions {
   readonly signal?: AbortSignal
 }
 
-/** The HTTP door of one server, as the holder of one credential. */
+/** Sends requests to one server over HTTP, with one credential. */
 export class ServerClient {
-  /** Without a slash at its end. */
+  /** URL of the server, without a slash at the end. */
   readonly url: string
   readonly #credential: Credential
 
-  /** Where the credential is from. */
+  /** The file or variable that the credential comes from. */
   get source(): string {
     return this.#credential.source
   }
@@ -67,7 +67,7 @@ export class ServerClient {
   }
 
   /**
-   * A successful answer, its body not read yet.
+   * Sends a request, and returns the successful answer with its body still unread.
    *
    * @param path such as `/v2/things`
    * @throws RefusedError, UnreachableError
@@ -76,7 +76,7 @@ export class ServerClient {
     let response: Response
     try {
       const credential = { authorization: `Bearer ${this.#credential.text}` }
-      // A redirect would carry the credential elsewhere, and the server sends none.
+      // Following a redirect would send the credential elsewhere. The server itself sends no redirects.
       response = await fetch(this.url + path, {
         ...options,
         redirect: 'error',
@@ -90,12 +90,12 @@ export class ServerClient {
     throw refusal(response, await response.text().catch(() => ''), this.#credential)
   }
 
-  /** The JSON of a successful answer. @throws as `open` */
+  /** Sends a request, and returns the JSON of the successful answer. @throws as `open` */
   async call<Answer>(path: string, options: RequestOptions = {}): Promise<Answer> {
     return (await this.page<Answer>(path, options)).answer
   }
 
-  /** As `call`, with the path of the next page if the answer names one (RFC 8288), relative to `path`. */
+  /** Like `call`, but also returns the path of the next page if the answer links to one (RFC 8288). */
   async page<Answer>(path: string, options: RequestOptions = {}) {
     const response = await this.open(path, options)
     const link = /<([^>]*)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1]
@@ -109,12 +109,12 @@ export class ServerClient {
     }
   }
 
-  /** POST of a JSON document. @throws as `open` */
+  /** Sends a JSON document by POST. @throws as `open` */
   async post<Answer>(path: string, body: object): Promise<Answer> {
     return await this.call<Answer>(path, { method: 'POST', body: JSON.stringify(body) })
   }
 
-  /** The body of a successful answer, as it comes. @throws UnreachableError if it is cut off */
+  /** Yields the body of a successful answer as it arrives. @throws UnreachableError if the connection breaks */
   async *partsOf({ body }: Response): AsyncGenerator<Uint8Array> {
     try {
       if (body) yield* body
@@ -123,7 +123,7 @@ export class ServerClient {
     }
   }
 
-  /** Every item of a list that is given page by page with `next` cursors. */
+  /** Yields all items of a list that the server returns in pages with `next` cursors. */
   async *list<Item, Name extends string>(path: string, name: Name): AsyncGenerator<Item> {
     let cursor = ''
     for (;;) {
@@ -142,7 +142,7 @@ export class ServerClient {
   }
 }
 
-/** What comes of a request, or `instead` where it is refused with this status. */
+/** The answer to a request, or `instead` if the server refuses the request with this status. */
 export async function orIfRefused<Answer, Instead>(
   asked: Promise<Answer>,
   httpStatus: number,
@@ -155,7 +155,7 @@ export async function orIfRefused<Answer, Instead>(
 }
 
 /**
- * What a failed connection failed at.
+ * Why a connection failed.
  *
  * @returns `text` such as `connect ECONNREFUSED 127.0.0.1:8080`; `code` of Node or OpenSSL, empty if there is none
  */
@@ -168,7 +168,7 @@ export function networkFault(error: unknown): { readonly text: string; readonly 
 
 function unreachableText(url: string, cause: unknown): string {
   const { text, code } = networkFault(cause)
-  // OpenSSL gives it as a line of its source.
+  // OpenSSL's own text names a line of its source code, so it is not shown.
   if (code.startsWith('ERR_SSL_') || code === 'EPROTO') {
     return `the TLS handshake failed (${code}); is the URL ${url.replace(/^https/, 'http')}?`
   }
@@ -181,7 +181,7 @@ function unreachableText(url: string, cause: unknown): string {
 function refusal({ status, headers }: Response, body: string, credential: Credential): RefusedError {
   const answer = errorAnswer(body, new Redactor(credential.text))
   const { reason } = answer
-  // A credential that is refused does not become a valid one by waiting.
+  // Waiting does not make a refused credential valid.
   const isRetryable =
     reason !== undefined && reason in catalogue
       ? catalogue[reason as Reason].retryable && reason !== 'too_many_failed_credentials'
@@ -190,7 +190,7 @@ function refusal({ status, headers }: Response, body: string, credential: Creden
   return new RefusedError(status, answer, credential, isRetryable ? seconds || 1 : undefined)
 }
 
-/** Redacted: where a command runs by itself others read what it says, and what has answered may have repeated the credential. */
+/** Parses an error answer and redacts it: the answer may repeat the credential, and other people may read the command's output. */
 function errorAnswer(body: string, redactor: Redactor): ErrorAnswer {
   const { reason, message, errors } = objectIn(body)
   const said = (text: unknown) => (typeof text === 'string' ? redactor.redact(text) : '')
@@ -199,14 +199,14 @@ function errorAnswer(body: string, redactor: Redactor): ErrorAnswer {
     ...(typeof message === 'string' && { message: said(message) }),
     errors: (Array.isArray(errors) ? errors : []).flatMap(error => {
       if (!Number.isSafeInteger(error?.index)) return []
-      // One that the catalogue does not have is shown like any other.
+      // A reason that the catalogue does not have is shown like any other reason.
       const reason = said(error.reason) as Reason
       return [{ index: error.index, field: said(error.field), reason, message: said(error.message) }]
     }),
   }
 }
 
-/** Empty where it is no JSON object. */
+/** The members of a JSON object; empty if the text is not a JSON object. */
 function objectIn(text: string): Readonly<Record<string, unknown>> {
   try {
     return { ...JSON.parse(text) }
@@ -222,7 +222,7 @@ function notTheServer(url: string): CommandError {
   )
 }
 
-/** What to do where a credential or a key is unknown, as further lines. */
+/** Lines of advice if a credential or a key is unknown; empty for any other reason. */
 function nextSteps(reason: string, ifUnknown: string): readonly string[] {
   if (reason === 'unknown_resource') return ['thingwire read <thing> shows the keys of the thing']
   if (!['invalid_session', 'unknown_thing_token', 'too_many_failed_credentials'].includes(reason)) return []

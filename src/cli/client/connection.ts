@@ -9,11 +9,11 @@ export interface ConnectionFlags {
   readonly url?: string
   readonly credentialFile?: string
   readonly dataDir?: string
-  /** What it does, each command says of its own. */
+  /** Each command that has this option describes what it does. */
   readonly json?: true
 }
 
-/** Makes a command with the options of `ConnectionFlags`; `--json` is added by itself. */
+/** Adds a command with the options of `ConnectionFlags`, except `--json`, which the caller adds. */
 export function withConnection(parent: Command, name: string, description: string): Command {
   return parent
     .command(name)
@@ -41,7 +41,7 @@ export async function credentialFor(flags: ConnectionFlags, kind: CredentialKind
   })
 }
 
-/** Says on stderr that a command for all things is for some alone: the variable of a credential may be left over. */
+/** Notes on stderr that a command for all things only covers some things: the credential variable may be left over. */
 export async function noteIfSome(client: ServerClient): Promise<void> {
   const principal = await readPrincipal(client)
   if (principal.kind === 'admin' || (principal.kind === 'session' && principal.things === '*')) return

@@ -5,13 +5,13 @@ import { text as readText } from 'node:stream/consumers'
 import { isOpenToOthers } from '../../core/files/private-file.ts'
 import { CommandError, exitStatus, usageError } from '../exit.ts'
 
-/** Whom a command is for: the operator, or whoever has any credential for the thing. */
+/** The kind of credential that a command needs: the operator's, or any credential for the thing. */
 export type CredentialKind = 'operator' | 'any'
 
 export interface CredentialSources {
-  /** Of the server: the admin key of this machine goes to this machine alone. */
+  /** URL of the server. The admin key in `dataDir` is only sent to a server on this machine. */
   readonly url: URL
-  /** A path, or `-` for stdin. */
+  /** Path of the credential file, or `-` for stdin. */
   readonly credentialFile: string | undefined
   readonly dataDir: string
   readonly environment: NodeJS.ProcessEnv
@@ -19,21 +19,21 @@ export interface CredentialSources {
 
 export interface Credential {
   readonly text: string
-  /** The file or variable that it is from: who is refused has to know which to mend. */
+  /** The file or variable that the credential comes from, so that a refusal can say what to correct. */
   readonly source: string
-  /** What to do where the server does not know it. */
+  /** What to do if the server does not know the credential. */
   readonly ifUnknown: string
 }
 
-/** As `jq` without -r and files of variables have it. */
+/** A token in quotes, as `jq` prints it without -r, and as files of variables contain it. */
 const quotedToken = /^(["'])([\w-]{43})\1$/
 const credentialForm = /^[\x21-\x7e]+$/
 
 /**
- * The credential of a command: `--credential-file`, THINGWIRE_TOKEN (not for what only the operator may do),
- * THINGWIRE_ADMIN_KEY, the admin key in the data directory of a server on this machine.
+ * Finds the credential of a command. The first of these is used: `--credential-file`, THINGWIRE_TOKEN (except for operator
+ * commands), THINGWIRE_ADMIN_KEY, the admin key in the data directory of a server on this machine.
  *
- * @throws CommandError credential, without any part of it
+ * @throws CommandError credential; the message contains no part of the credential
  */
 export async function findCredential(kind: CredentialKind, sources: CredentialSources): Promise<Credential> {
   const { url, credentialFile, dataDir, environment } = sources
@@ -64,7 +64,7 @@ async function readCredential(file: string): Promise<string> {
   }
 }
 
-/** undefined where there is none; the server refuses one that others can read, too. */
+/** Reads a key file; undefined if there is none. Like the server, it refuses a file that other users can read. */
 async function ownFile(file: string): Promise<string | undefined> {
   try {
     if (isOpenToOthers((await stat(file)).mode))
@@ -89,7 +89,7 @@ function checkedText(text: string, source: string): string {
   throw new CommandError(exitStatus.credential, `the credential in ${source} ${fault}`)
 }
 
-/** With an operator's key that the server does not know, the commands of the operator fail, too. */
+/** Advice for an unknown credential. For an admin key, it must not name operator commands: they would fail with the same key. */
 function adviceIfUnknown(source: string, url: URL): string {
   if (basename(source) === 'admin-key')
     return `${source} may be of another server: give --data-dir, with the data directory of the server at ${url.origin}, or --url, with the address of the server of this key`

@@ -1,4 +1,4 @@
-/** What `GET /v2/admin/forward` answers. Times are RFC 3339. */
+/** The answer to `GET /v2/admin/forward`. Times are RFC 3339. */
 export type ForwardingAnswer = { readonly target: null } | Forwarding
 
 export interface Forwarding {
@@ -24,6 +24,6 @@ export interface Forwarding {
     readonly message: string
     readonly refusedAt: string
   }[]
-  /** In the thing map; no thing of the server has these ids. Absent: the server is older. */
+  /** Ids in the thing map that no thing of the server has. Absent if the server is an older version. */
   readonly unknownThings?: readonly string[]
 }

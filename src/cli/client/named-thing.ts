@@ -3,7 +3,7 @@ import { CommandError, exitStatus, failure, refuseToken, usageError } from '../e
 import type { ServerClient } from './client.ts'
 import type { TopicGrant } from './topic-flags.ts'
 
-/** Whom the credential stands for: the answer of `GET /v2/principal`. */
+/** The owner of the credential: the answer to `GET /v2/principal`. */
 export type Principal =
   | { readonly kind: 'thing'; readonly thingId: string; readonly name: string }
   | { readonly kind: 'session'; readonly things: '*' | readonly string[]; readonly access: 'read' | 'write' }
@@ -22,7 +22,7 @@ export interface ListedThing {
 
 export interface NamedThing {
   readonly thingId: string
-  /** Empty if it has none, or where only the id is known. */
+  /** Empty if the thing has no name, or if only its id is known. */
   readonly name: string
 }
 
@@ -31,7 +31,7 @@ export async function readPrincipal(client: ServerClient): Promise<Principal> {
 }
 
 /**
- * The thing that a command is about: by id, by a name that is unique, or the only one that the credential is for.
+ * Finds the thing that a command is about: the thing with this id or unique name, or the only thing that the credential is for.
  *
  * @throws CommandError usage, credential, or failed if there is none or more than one
  */
@@ -54,7 +54,7 @@ export async function findThing(
   throw usageError(`give the id or name of the thing${instead}: thingwire things list shows them`)
 }
 
-/** As `findThing`, of a thing that was named. */
+/** Finds a thing by its id or unique name. @throws CommandError as `findThing` */
 export async function thingCalled(client: ServerClient, named: string): Promise<NamedThing> {
   refuseToken(named)
   if (isThingId(named)) return { thingId: named, name: '' }
@@ -68,7 +68,7 @@ export async function thingCalled(client: ServerClient, named: string): Promise<
   )
 }
 
-/** To a session of some things the others are not there. */
+/** The error that no thing has this name. For a session for certain things, all other things are invisible. */
 async function noneCalled(client: ServerClient, named: string): Promise<CommandError> {
   const principal = await readPrincipal(client)
   if (principal.kind !== 'session' || principal.things === '*')
@@ -79,20 +79,20 @@ async function noneCalled(client: ServerClient, named: string): Promise<CommandE
   ])
 }
 
-/** Things of exactly this name that the credential may see. */
+/** The things with exactly this name that the credential may see. */
 export async function findNamed(client: ServerClient, name: string): Promise<readonly ListedThing[]> {
   const path = `/v2/things?name=${encodeURIComponent(name)}`
   const found = await client.listAll<ListedThing, 'things'>(path, 'things')
   return found.filter(thing => thing.name === name)
 }
 
-/** What is listed of one thing; undefined if there is none of this id that the credential may see. */
+/** The list item of a thing; undefined if there is no thing with this id, or the credential may not see it. */
 export async function describeThing(client: ServerClient, thingId: string): Promise<ListedThing | undefined> {
   const { things } = await client.call<{ things: ListedThing[] }>(`/v2/things?thingId=${thingId}`)
   return things.find(thing => thing.thingId === thingId)
 }
 
-/** For a message: `boat (abcdefgh234567ab)`. */
+/** How messages name a thing: `boat (abcdefgh234567ab)`, or only the id. */
 export function called({ thingId, name }: NamedThing): string {
   return name === '' ? thingId : `${name} (${thingId})`
 }

@@ -10,7 +10,7 @@ export interface TopicGrant {
   readonly access: string
 }
 
-/** The options that name topics beside those of things. */
+/** Adds the options that name topics that belong to no thing (contract §7.10). */
 export function withTopics(command: Command): Command {
   return command
     .option(
@@ -32,12 +32,12 @@ export function grantsOf({ readTopic = [], writeTopic = [] }: TopicFlags): reado
   ]
 }
 
-/** Such as `read tele/#, write cmnd/#`. */
+/** Grants as text, such as `read tele/#, write cmnd/#`. */
 export function shownGrants(grants: readonly TopicGrant[] = []): string {
   return grants.map(({ filter, access }) => `${access} ${filter}`).join(', ')
 }
 
-/** A column `topics` for a table of these; none where nobody has any. */
+/** The column `topics` of a table of things or sessions. It is left out if none of them has topics. */
 export function topicColumn(listed: readonly { readonly topics?: readonly TopicGrant[] }[]) {
   const isShown = listed.some(({ topics = [] }) => topics.length > 0)
   return {

@@ -53,7 +53,7 @@ async function demo({ speed, exit, ...flags }: Flags): Promise<void> {
     )
   }
   const { runDemo } = await import('../demo/demo.ts')
-  // Connections that are cut off may still wait for their time-outs.
+  // Exits explicitly, since connections that were cut off may still wait for their timeouts.
   process.exit(await runDemo({ speed: factor, exit: exit === true || !isWatched, options: optionsOf(flags) }))
 }
 

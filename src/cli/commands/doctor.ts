@@ -59,7 +59,7 @@ async function doctor(named: string | undefined, flags: Flags): Promise<void> {
 
 type Show = (findings: readonly Finding[]) => Promise<void>
 
-/** From the outside in: what needs a step that failed is left out. */
+/** Runs the checks, from the network inwards. Checks that depend on a failed check are left out. */
 async function examine(
   named: string | undefined,
   flags: Flags,
@@ -78,7 +78,7 @@ async function examine(
   const isHttpThere = findings.every(({ isOk }) => isOk)
   const ready = isHttpThere ? await checkReady(base) : []
   await show(ready)
-  // What else another program would say misleads.
+  // Another program has answered: further answers from it would mislead.
   if (ready.some(({ check }) => check === 'server')) return
   const credential = await credentialFor(flags, 'any').catch(async (error: unknown) => {
     if (!(error instanceof CommandError)) throw error
@@ -95,12 +95,12 @@ async function examine(
   await show(await answered('forwarding', checkForwarding(client)))
   const ofThing = await thingFindings(client, named)
   await show(ofThing)
-  // A thing that is not there has none.
+  // A thing that does not exist has no future records.
   if (ofThing.every(({ check, isOk }) => isOk || check !== 'thing'))
     await show(await answered('future records', checkFutureRecords(client, named)))
 }
 
-/** A check whose request fails has found that. */
+/** Turns the error of a check's failed request into a finding. */
 async function answered(
   check: string,
   looking: Promise<readonly Finding[]>,
@@ -145,13 +145,13 @@ function parseMqttUrl(text: string): URL {
   throw usageError('--mqtt-url must be of the form mqtt://host:1883 or mqtts://host:8883')
 }
 
-/** On the host of the HTTP door, at the port that the server says, with TLS if HTTP has it; undefined: it says that it has none. */
+/** The MQTT URL: the host of the HTTP URL, the port that the server names, TLS if HTTP has TLS; undefined if it names no port. */
 async function mqttUrl(url: URL, base: string): Promise<URL | undefined> {
   const isSecure = url.protocol === 'https:'
   const said = await fetch(`${base}/dashboard.json`)
     .then(response => response.json() as Promise<{ mqttPort?: number; mqttsPort?: number }>)
     .catch(() => ({ mqttPort: Number(process.env.THINGWIRE_MQTT_PORT || 1883), mqttsPort: 8883 }))
-  // A proxy in front of the server may have the TLS of both doors.
+  // If a proxy adds TLS in front of the server, the server itself names no port for MQTT with TLS.
   const port = isSecure ? (said.mqttsPort ?? (said.mqttPort && 8883)) : said.mqttPort
   if (!port) return undefined
   return new URL(`${isSecure ? 'mqtts' : 'mqtt'}://${url.hostname}:${port}`)

@@ -49,7 +49,7 @@ async function exportThings(named: string | undefined, flags: Flags): Promise<vo
   if (flags.all && named !== undefined) throw usageError('give either a thing or --all')
   const client = await connect(flags, 'any')
   const progress = new Progress()
-  // Whoever reads the counts as JSON reads nothing else there.
+  // A program that reads the counts as JSON on stderr must find nothing else there.
   const isShown = !flags.json || process.stderr.isTTY
   if (flags.all && isShown) await noteIfSome(client)
   const counts = { things: 0, resources: 0, records: 0 }
@@ -83,7 +83,7 @@ async function* thingsToExport(
   yield (await describeThing(client, thing.thingId)) ?? thing
 }
 
-/** Some lines at a time. */
+/** Yields the lines of a resource, several at a time. */
 async function* exportResource(
   client: ServerClient,
   thing: NamedThing,

@@ -80,7 +80,7 @@ async function forward(command: Command, { to, things }: { to?: string; things?:
   await runServer(options)
 }
 
-/** @throws CommandError failure: nothing was begun */
+/** Tries to reach the target. @throws CommandError failed, if it is no Thingwire or refuses a thing: the server must not start */
 async function tryTarget(options: Awaited<ReturnType<typeof loadServerOptions>>): Promise<void> {
   const { forwardingOf } = await import('../../server/keeping/forwarding.ts')
   const { checkTarget } = await import('../../forward/check-target.ts')
@@ -125,7 +125,7 @@ function textOf(forwarding: Forwarding): string {
   )
 }
 
-/** For how long, and since when. */
+/** For how long and since when records have been waiting. */
 function waitText(since: string): string {
   const passed = Math.max(0, Date.now() - Date.parse(since))
   return `for ${durationText(passed)}, since ${since}`

@@ -94,7 +94,7 @@ async function importFile(file: string, flags: Flags): Promise<void> {
   await printResult(flags, { records, before, resources, thingsMade: targets.made }, text)
 }
 
-/** @throws CommandError failed: it is a backup */
+/** Yields the chunks unchanged. @throws CommandError failed if the file is a backup */
 async function* exportIn(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let isBegin = true
   for await (const chunk of chunks) {
@@ -105,12 +105,12 @@ async function* exportIn(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
   }
 }
 
-/** @throws CommandError failed, naming the line */
+/** Splits a line of an export. @throws CommandError failed, naming the line, if it is not a line of an export */
 function partsOf(read: JsonLine): { thingId: string; name: string; record: WrittenRecord } {
   const fields: Partial<ExportedRecord> = read.fields ?? {}
   const { thingId, name, key, value, geo, datetime } = fields
   const isNamed = typeof thingId === 'string' && typeof name === 'string' && typeof key === 'string'
-  // Without its time a record would get that of the import.
+  // A record without a time would get the time of the import.
   if (!isNamed || typeof datetime !== 'string') {
     const form = 'it must be {"thingId","name","key","value","datetime"}, as thingwire export writes it'
     throw failure(`line ${read.line} is not a line of an export: ${form}`)

@@ -27,9 +27,9 @@ interface Flags extends ConnectionFlags, ReadOptions {
 type Form = 'table' | 'csv' | 'ndjson' | 'json' | 'sparkline'
 type Resource = readonly [thingId: string, key: string]
 
-/** Records of a table that was not asked for more or less. */
+/** Maximum number of records in a table without `--limit`. */
 const tableRecords = 20
-/** What `--points` gives of each interval. */
+/** The functions that `--points` gives for each interval. */
 const columnFunctions = ['avg', 'min', 'max', 'count', 'first', 'last']
 const headOfRecords = ['datetime', 'lat', 'long', 'value']
 
@@ -92,7 +92,7 @@ export function addRead(program: Command): void {
 async function read(first: string | undefined, second: string | undefined, flags: Flags): Promise<void> {
   const form = formOf(flags)
   const query = await queryOf(flags)
-  // A wrong one is refused before a server is asked.
+  // Refuses a wrong limit before the first request.
   limitOf(flags)
   if (form === 'sparkline') refuseOthers(flags, ['from', 'to'], 'cannot be combined with --sparkline')
   const functions = functionsOf(query)
@@ -107,7 +107,7 @@ async function read(first: string | undefined, second: string | undefined, flags
   await readKeys(client, thing.thingId, keys, flags).catch(async (error: unknown) => {
     if (!(error instanceof RefusedError) || error.reason !== 'unknown_resource') throw error
     const { unknown, has } = await knownKeys(client, thing.thingId, keys)
-    // A path of settings that are there.
+    // All keys are known, so the error is about a path within the settings.
     if (unknown.length === 0) throw error
     throw new CommandError(error.status, error.message, [`no record of ${unknown.join(', ')}: ${has}`])
   })
@@ -123,13 +123,13 @@ async function readKeys(
   const query = await queryOf(flags)
   const functions = functionsOf(query)
   const resource = [thingId, only] as const
-  // Of several keys the server leaves out those that nobody has written.
+  // If there are several keys, the server leaves out keys without records instead of refusing the request.
   if (others.length > 0) {
     const { unknown, has } = await knownKeys(client, thingId, [only, ...others])
     if (unknown.length > 0) console.error(`thingwire: note: no record of ${unknown.join(', ')}: ${has}`)
   }
   if (form === 'sparkline') return await showSparkline(client, resource, query)
-  // The present state of a magic resource is what is meant, unless a range or a limit asks for what was written.
+  // Of a magic resource, the present state is shown, unless a range or a limit asks for the written records.
   const isState =
     only.startsWith('$') &&
     form !== 'csv' &&
@@ -154,14 +154,14 @@ function functionsOf({ points, aggregate }: ReadQuery): readonly string[] | unde
   return points === undefined ? aggregate?.split(',') : columnFunctions
 }
 
-/** @throws CommandError usage if there are several, and no functions of which intervals are made */
+/** @throws CommandError usage if there are several keys but no aggregate functions */
 function keysIn(text: string, functions: readonly string[] | undefined): [string, ...string[]] {
   const [only = text, ...others] = new Set(text.split(','))
   if (others.length > 0 && !functions) throw usageError('several keys need --aggregate or --points')
   return [only, ...others]
 }
 
-/** With a thing's own token one operand is the key, unless it is what the thing is called. */
+/** With a thing's own token, a single operand is the key, unless it is the id or name of the thing. */
 async function resourceNamed(client: ServerClient, first: string | undefined, second: string | undefined) {
   if (first !== undefined && second === undefined) {
     const principal = await readPrincipal(client)
@@ -184,7 +184,7 @@ function rowOf({ datetime, geo, value }: ReadRecord): string[] {
   return [datetime, String(geo?.lat ?? ''), String(geo?.long ?? ''), valueText(geo ? (value ?? '') : value)]
 }
 
-/** @param none what is said in the place of a table without rows */
+/** @param none text that is printed instead of a table without rows */
 async function showItems<Item>(
   items: AsyncIterable<Item>,
   form: Form,
@@ -203,7 +203,7 @@ async function showItems<Item>(
   if (form === 'table') await printLine(rows.length === 0 && none !== undefined ? none : table(head, rows))
 }
 
-/** The whole range as the server spells it, as it comes. */
+/** Prints the whole range in the server's own format, as it arrives. */
 async function stream(
   client: ServerClient,
   [thingId, key]: Resource,
@@ -254,7 +254,7 @@ function round(number: number): string {
   return String(Number(number.toPrecision(6)))
 }
 
-/** Options of `thingwire read` that say what is read. */
+/** Options of `thingwire read` that select what is read. */
 export interface ReadOptions {
   readonly from?: string
   readonly to?: string
@@ -270,7 +270,7 @@ export interface ReadOptions {
 const names = ['from', 'to', 'limit', 'order', 'aggregate', 'interval', 'points', 'tz', 'empty'] as const
 const functions: ReadonlySet<string> = new Set(['avg', 'min', 'max', 'sum', 'count', 'first', 'last'])
 
-/** @throws CommandError usage, naming the option that is wrong */
+/** @throws CommandError usage, naming the wrong option */
 export async function queryOf(options: ReadOptions): Promise<ReadQuery> {
   const { from, to, order, aggregate, interval, points, tz, empty } = options
   if ((aggregate === undefined) !== (interval === undefined)) {
@@ -313,7 +313,7 @@ export function limitOf({ limit }: ReadOptions): number | undefined {
   throw usageError(`--limit must be a whole number, 1 or more: it is ${limit}`)
 }
 
-/** @throws CommandError usage if one is given that has no effect, as `why` says */
+/** @param why completes the sentence "--option …" @throws CommandError usage if an option that is not in `taken` is given */
 export function refuseOthers(options: ReadOptions, taken: readonly (keyof ReadOptions)[], why: string): void {
   const given = names.find(name => options[name] !== undefined && !taken.includes(name))
   if (given !== undefined) throw usageError(`--${given} ${why}`)
@@ -321,13 +321,13 @@ export function refuseOthers(options: ReadOptions, taken: readonly (keyof ReadOp
 
 const columns = 60
 const bars = '▁▂▃▄▅▆▇█'
-/** Lengths of an interval that people think in, seconds. */
+/** Interval lengths that people are used to, seconds. */
 const lengths = [
   1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, 86_400,
 ]
 
 interface Sparkline {
-  /** One character for each interval from the first on; a space where there is no number. */
+  /** One character for each interval, from the first interval on; a space for an interval without numbers. */
   readonly line: string
   readonly interval: string
   readonly min: number
@@ -337,7 +337,7 @@ interface Sparkline {
 }
 
 /**
- * The averages of a resource over a range, or over all there is, as a line of at most 60 characters.
+ * Draws the averages of a resource over a range, or over all of its records, as a line of at most 60 characters.
  *
  * @throws CommandError failed if there are no numbers
  */

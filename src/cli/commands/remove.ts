@@ -34,11 +34,11 @@ interface Flags extends ConnectionFlags {
 
 interface Wanted {
   readonly things: AsyncIterable<NamedThing> | Iterable<NamedThing>
-  /** undefined: all */
+  /** Keys of the resources; undefined for all resources. */
   readonly keys: readonly string[] | undefined
 }
 
-/** What went of a resource, or would go. */
+/** The records of a resource that were removed or, in a dry run, would be removed. */
 type Removed = Resource & Pick<RecordsInRange, 'records'> & Partial<RecordsInRange>
 
 /** `thingwire remove`. */
@@ -95,7 +95,7 @@ async function remove(first: string | undefined, others: readonly string[], flag
   await show(removed, flags)
 }
 
-/** With a thing's own token the first operand is a key, unless it is what the thing is called. */
+/** With a thing's own token, the first operand is a key, unless it is the id or name of the thing. */
 async function ofOneThing(client: ServerClient, operands: readonly string[], flags: Flags): Promise<Wanted> {
   const principal = await readPrincipal(client)
   const [named, ...keys] = operands
@@ -108,7 +108,7 @@ async function ofOneThing(client: ServerClient, operands: readonly string[], fla
   return { things: [thing], keys: wanted }
 }
 
-/** A name can be given to another thing by mistake, and this cannot be taken back. */
+/** Refuses a name instead of an id: another thing may have the name by mistake, and a removal cannot be undone. */
 function assertMeant(
   { thingId }: NamedThing,
   named: string | undefined,
@@ -126,7 +126,7 @@ function keysOf(keys: readonly string[], { allKeys }: Flags): readonly string[] 
   return allKeys ? undefined : [...new Set(keys)]
 }
 
-/** All of them before any is removed: a key that is misspelled removes nothing. */
+/** Finds all resources before any records are removed, so that a misspelled key removes nothing. */
 async function find(client: ServerClient, { things, keys }: Wanted): Promise<readonly Resource[]> {
   const resources: Resource[] = []
   const looked: NamedThing[] = []
@@ -179,7 +179,7 @@ async function removeEach(
   return removed
 }
 
-/** Says what is removed already. */
+/** Adds to an error how many records were removed before it occurred. */
 function stopped(error: unknown, records: number): unknown {
   if (!(error instanceof CommandError) || records === 0) return error
   const before = `${counted(records, 'record')} removed before that: run the command again to go on`

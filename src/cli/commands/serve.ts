@@ -5,11 +5,11 @@ import { failure, usageError } from '../exit.ts'
 import { withHelp } from '../help.ts'
 import { suggestion } from '../suggest.ts'
 
-/** What is imported here is all that a data command loads of the server: nothing. The rest is loaded by the action. */
+/** Only the action imports the server: every command loads this file, and a command such as `read` must not load the server. */
 
 const ownExit = '0 stopped by SIGTERM or Ctrl-C; 1 failed, with a line on stderr; 2 unknown command'
 
-/** `thingwire serve`, also `start` and no command at all. */
+/** `thingwire serve`, which also runs if the command is `start` or missing. */
 export function addServe(program: Command): void {
   const serve = program
     .command('serve')
@@ -46,10 +46,10 @@ async function run(command: Command): Promise<void> {
 }
 
 /**
- * Options of the server out of a command line.
+ * Parses a command line with server options.
  *
- * @param mistake makes the error of a wrong command line; for the server itself it is one as every other in its options
- * @throws CommandError as `mistake` makes it
+ * @param mistake makes the error for a wrong command line. Default: `failure`, since `serve` treats it like any wrong option
+ * @throws CommandError made by `mistake`
  */
 export async function serverFlags(args: readonly string[], mistake: typeof usageError = failure) {
   const { declarationOf, environmentName, flagName, optionNames } = await import(
@@ -79,7 +79,7 @@ export async function serverFlags(args: readonly string[], mistake: typeof usage
       wantsHelp: help === true,
     }
   } catch (error) {
-    // Node adds advice in further sentences and lines.
+    // Only the first sentence is shown: Node's further sentences and lines are advice.
     const [sentence] = (error as Error).message.split(/\.?\n|\. /, 1)
     const [, unknown = ''] = /^Unknown option '(.+)'$/.exec(sentence ?? '') ?? []
     const advice = suggestion(
@@ -90,13 +90,13 @@ export async function serverFlags(args: readonly string[], mistake: typeof usage
   }
 }
 
-/** Of the command line, the environment and the file. @throws Error with one line for the operator */
+/** Loads the server options from the command line, environment and config file. @throws Error with one line for the operator */
 export async function loadServerOptions(
   flags: Readonly<Record<string, string | undefined>>,
   typed: TypedNames = {},
 ) {
   const { loadOptions } = await import('../../server/options/load-options.ts')
-  // These are for commands that talk to a server, and may well be set where one is started.
+  // These variables are for commands that talk to a server. They may also be set in a shell that starts a server.
   const { THINGWIRE_URL: _url, THINGWIRE_TOKEN: _token, ...environment } = process.env
   return await loadOptions(flags, environment, typed)
 }

@@ -29,7 +29,7 @@ interface ListedSession {
   readonly expiresAt: string
 }
 
-/** The longest that the server gives, by whom it is asked (src/access/sessions/session-registry.ts); a session may make none. */
+/** Longest lifetimes by the owner of the credential (src/access/sessions/session-registry.ts). A session itself can create none. */
 const longestDays = { thing: 30, admin: 366, session: 366 } as const
 const unitSeconds = { s: 1, m: 60, h: 3_600, d: 86_400 } as const
 
@@ -118,7 +118,7 @@ async function create(named: readonly string[], flags: CreateFlags): Promise<voi
   await show(isForNoThing ? undefined : client.url, made, flags)
 }
 
-/** @param url of the page; undefined: the session is for no thing, and the page would be empty */
+/** @param url URL of the page; undefined if the session is for no thing, since the page would be empty */
 async function show(url: string | undefined, made: NewSession, flags: CreateFlags): Promise<void> {
   const { sessionToken, sessionId, expiresAt } = made
   const link = url === undefined ? undefined : signInLink(url, sessionToken)
@@ -142,7 +142,7 @@ async function list(flags: ConnectionFlags): Promise<void> {
   const topics = topicColumn(sessions)
   const rows = sessions.map(({ sessionId, access, expiresAt, things, ...session }) => [
     sessionId,
-    // Of things: to none it gives none.
+    // The access only applies to things. If the session is for no thing, it means nothing.
     things.length === 0 ? '–' : access,
     expiresAt,
     things === '*' ? 'all' : things.map(id => names?.get(id) ?? id).join(', ') || '–',
@@ -152,7 +152,7 @@ async function list(flags: ConnectionFlags): Promise<void> {
   await printResult(flags, { sessions }, table(head, rows))
 }
 
-/** By thing id. Things that share a name, or have none, are left out: their ids alone tell them apart. */
+/** Names by thing id. Things that share a name or have none are left out, since only their ids distinguish them. */
 async function uniqueNames(client: ServerClient): Promise<ReadonlyMap<string, string>> {
   const idOf = new Map<string, string | undefined>()
   for await (const { thingId, name } of client.list<ListedThing, 'things'>('/v2/things', 'things'))

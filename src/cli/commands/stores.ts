@@ -6,7 +6,7 @@ import { counted, grouped, printJson, printLine } from '../output.ts'
 import { Progress, sizeText } from '../progress.ts'
 import { loadServerOptions, serverFlags } from './serve.ts'
 
-/** Commands on a data directory that no server holds: `thingwire restore|migrate|check`. */
+/** Commands for a data directory that no server has open: `thingwire restore|migrate|check`. */
 export function addStores(program: Command): void {
   withHelp(
     program

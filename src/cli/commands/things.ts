@@ -128,9 +128,9 @@ async function create(name: string | undefined, flags: ConnectionFlags & TopicFl
 }
 
 /**
- * Asked before the thing is made: what fails afterwards would hide its token.
+ * Finds another thing with this name. Call this before a thing is created: an error afterwards would hide the token.
  *
- * @param own id of a thing that does not count
+ * @param own id of a thing to ignore
  */
 async function firstCalled(client: ServerClient, name: string, own = ''): Promise<ListedThing | undefined> {
   return (await findNamed(client, name)).find(thing => thing.thingId !== own)
@@ -152,7 +152,7 @@ async function list(
   if (flags.bbox !== undefined) filters.set('bbox', flags.bbox)
   const query = filters.size === 0 ? '' : `?${filters}`
   const found = await client.listAll<ListedThing, 'things'>(`/v2/things${query}`, 'things')
-  // As the page lists them: by name, sensor 2 before sensor 10. The server lists them by their random ids.
+  // Sorted as on the page: by name, with sensor 2 before sensor 10. The server sorts things by their random ids.
   const { compare } = new Intl.Collator(undefined, { numeric: true })
   found.sort((one, other) => compare(one.name, other.name) || compare(one.thingId, other.thingId))
   if (flags.json) return await printJson({ things: found })
@@ -222,7 +222,7 @@ async function topicsOf(client: ServerClient, thingId: string): Promise<readonly
 
 async function remove(id: string, flags: ConnectionFlags): Promise<void> {
   const client = await connect(flags, 'operator')
-  // A name can be given to another thing by mistake, and this cannot be taken back.
+  // Only an id is accepted: another thing may have the name by mistake, and a deletion cannot be undone.
   const { thingId } = await thingCalled(client, id)
   if (thingId !== id) throw failure(`${id} is a name: delete the thing by its id, ${thingId}`)
   await client.call(`/v2/admin/things/${thingId}`, { method: 'DELETE' })

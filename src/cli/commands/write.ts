@@ -82,7 +82,7 @@ async function write(first: string | undefined, rest: readonly string[], flags: 
       ['datetime', 'geo'],
       'only for readings on the command line: in a file each record has its own',
     )
-    // The reader of CSV is loaded where a file is read.
+    // The CSV parser is only loaded when a file is read.
     const { writeFile } = await import('../writing/write-file.ts')
     return await writeFile(named, flags.file ?? '-', flags)
   }
@@ -104,7 +104,7 @@ const fileFlags = [
   'decimal',
 ] as const satisfies readonly (keyof Flags)[]
 
-/** @throws CommandError usage if one of the options was given */
+/** @throws CommandError usage if one of the named options was given; `why` completes the sentence "--option is …" */
 function refuseOptions(flags: Flags, names: readonly (keyof Flags)[], why: string): void {
   const given = names.find(name => flags[name] !== undefined)
   if (given === undefined) return
@@ -121,7 +121,7 @@ export async function writeReadings(
   if (flags.datetime !== undefined && parseDatetime(flags.datetime) === undefined) {
     throw usageError(`--datetime must be a time such as 2026-11-21T09:30:00Z: it is ${flags.datetime}`)
   }
-  // As in a file: a clock without a zone could be that of the reader or UTC.
+  // As in a file, a time of day must have a zone: otherwise it could be local time or UTC.
   if (flags.datetime?.includes(':') && !/(?:z|[+-]\d\d:?\d\d)$/i.test(flags.datetime)) {
     throw usageError(
       `--datetime ${flags.datetime} names no zone: end it with Z, or with an offset such as +02:00`,
@@ -144,7 +144,7 @@ export async function writeReadings(
     isEndless: false,
     onWait,
   })
-  // With an id of its own, a write whose answer was lost can be sent again.
+  // Thanks to its write id, the write can be sent again if its answer is lost.
   const body = { id: randomUUID(), ...writeFlags(flags), values }
   const rejected = await withRetry(
     () => client.post<{ rejected?: object[] }>(`/v2/things/${thing.thingId}`, body),

@@ -20,15 +20,15 @@ import { createSession, type RegisteredInstrument, registerInstruments } from '.
 import { readVoyage, readVoyageUnderWay } from './voyage.ts'
 import { openWatcher } from './watcher.ts'
 
-/** What of today's voyage is over when the demo begins, milliseconds: the chart's hour is full, an hour and more is to come. */
+/** How much of today's voyage is over at the start, milliseconds: the hour of the chart is full, and over an hour is to come. */
 const alreadySailed = 165 * 60_000
 
 export interface DemoOptions {
-  /** How many times as fast as it was the rest of the voyage goes, 1 to 1,000. */
+  /** How many times faster than in reality the rest of the voyage is sent, 1 to 1,000. */
   readonly speed: number
-  /** Sends everything as fast as it can, checks that all of it was seen and kept, and ends. */
+  /** Whether to send everything as fast as possible, check that all data were seen live and stored, and end. */
   readonly exit: boolean
-  /** Address and ports. A port that is given is the one that is used. */
+  /** Address and ports. A given port is never replaced by another one. */
   readonly options: Partial<ServerOptions>
 }
 
@@ -39,17 +39,17 @@ interface Demo {
   readonly sessionToken: string
 }
 
-/** Runs until Ctrl-C on a data directory of its own, which is removed. @returns the exit status */
+/** Runs the demo in a temporary data directory, which is removed at the end. Ends at Ctrl-C. @returns the exit status */
 export async function runDemo(options: DemoOptions): Promise<number> {
   const dataDir = await mkdtemp(join(tmpdir(), 'thingwire-demo-'))
   process.on('exit', () => rmSync(dataDir, { recursive: true, force: true }))
   const stopping = new AbortController()
-  // Ctrl-C may come twice: from the terminal, and handed on by npm.
+  // Ctrl-C may arrive twice: from the terminal, and passed on by npm.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stopping.abort())
   const stopped = once(stopping.signal, 'abort').then(() => (options.exit ? exitStatus.interrupted : 0))
   const server = await start(dataDir, options.options)
   const work = show(server, options, stopping.signal)
-  // A write that is cut off by the end of the server is no fault of it.
+  // When the server is closed, it may cut off a write. That is not an error.
   work.catch(() => {})
   try {
     return await Promise.race([work, stopped])
@@ -58,7 +58,7 @@ export async function runDemo(options: DemoOptions): Promise<number> {
   }
 }
 
-/** On the ports of the documentation if they are free, else on any. */
+/** Starts the server on the default ports if they are free, else on any free ports. */
 async function start(dataDir: string, given: DemoOptions['options']): Promise<Server> {
   const options = { dataDir, logLevel: 'warn', minFreeSpace: 0 } as const
   return createServer({ ...options, ...given }).catch(() =>
@@ -137,11 +137,11 @@ each of the last three days, and once for today.`)
 }
 
 /**
- * Sends each measurement when it is made.
+ * Sends each measurement at the time when it is made.
  *
- * @param onStored called with the time of each measurement that is acknowledged, milliseconds since 1970
- * @param stopping ends it after the write that is under way
- * @throws Error of a write that was not acknowledged
+ * @param onStored called with the time of each acknowledged measurement, milliseconds since 1970
+ * @param stopping when it is aborted, nothing is sent after the write under way
+ * @throws Error if a write was not acknowledged
  */
 export async function sendInTime(
   door: Door,

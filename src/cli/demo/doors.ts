@@ -3,11 +3,11 @@ import type { Server } from '../../server/index.ts'
 import type { InstrumentRecord } from './instruments.ts'
 import { call, type RegisteredInstrument } from './service.ts'
 
-/** The way of one instrument into the service. */
+/** Sends the records of one instrument to the server. */
 export interface Door {
-  /** How many writes the device has under way at once where it sends what it has kept. */
+  /** Maximum number of concurrent writes when the device sends stored measurements. */
   readonly writesInFlight: number
-  /** Resolves when the records are durable, or over MQTT refused. @throws Error naming what went wrong */
+  /** Resolves when the records are durable or, over MQTT, have been refused. @throws Error naming the cause of a failure */
   write(records: readonly InstrumentRecord[]): Promise<void>
   close(): Promise<void>
 }
@@ -18,7 +18,7 @@ export async function openDoor(server: Server, instrument: RegisteredInstrument)
     : httpDoor(server.url, instrument)
 }
 
-/** A POST for each write, several at once. */
+/** Sends a POST for each write. Several writes may be under way at the same time. */
 function httpDoor(url: string, { thingToken }: RegisteredInstrument): Door {
   return {
     writesInFlight: 16,
@@ -29,10 +29,10 @@ function httpDoor(url: string, { thingToken }: RegisteredInstrument): Door {
   }
 }
 
-/** A QoS 1 PUBLISH for each write, pipelined on one connection. */
+/** Sends a QoS 1 PUBLISH for each write, pipelined on one connection. */
 async function mqttDoor(url: string, { thingToken }: RegisteredInstrument): Promise<Door> {
   const client = await connectAsync(url, { username: thingToken, reconnectPeriod: 0 })
-  // The demo does not wait for a server that is gone: writes under way fail.
+  // If the server is gone, pending writes fail: the demo does not wait for it to return.
   client.once('close', () => client.end(true))
   return {
     writesInFlight: 64,

@@ -4,7 +4,7 @@ import type { RegisteredInstrument } from './service.ts'
 import { type Row, readVoyage } from './voyage.ts'
 
 const day = 86_400_000
-/** Voyages before today's. */
+/** Number of voyages before today's. */
 const daysBefore = 3
 const measurementsPerWrite = 60
 
@@ -15,27 +15,27 @@ export async function earlierRows(now: Date): Promise<readonly Row[]> {
   return voyages.flat()
 }
 
-/** A write that is acknowledged. */
+/** An acknowledged write. */
 export interface SentWrite {
   readonly measurement: Measurement
-  /** Milliseconds, as `performance.now()`. */
+  /** Milliseconds of `performance.now()`, like `acknowledgedAt`. */
   readonly sentAt: number
   readonly acknowledgedAt: number
 }
 
-/** What an instrument has sent. */
+/** All acknowledged writes of an instrument. */
 export interface Passage {
   readonly instrument: RegisteredInstrument
   readonly writes: readonly SentWrite[]
-  /** From the first write to the last acknowledgement. */
+  /** Time from the first write to the last acknowledgement, seconds. */
   readonly seconds: number
 }
 
 /**
- * Sends measurements as fast as the server takes them.
+ * Sends measurements as fast as the server accepts them.
  *
- * @param onStored called with how many records each acknowledged write has stored
- * @throws Error of a write that was not acknowledged
+ * @param onStored called with the number of records that each acknowledged write has stored
+ * @throws Error if a write was not acknowledged
  */
 export async function sendHistory(
   instrument: RegisteredInstrument,

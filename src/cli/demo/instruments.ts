@@ -1,14 +1,14 @@
 import { datetimeAt, positionKey, type Row } from './voyage.ts'
 
-/** What is on board: each is a thing of its own, and knows nothing of the others. */
+/** An instrument on board. Each instrument is a separate thing. */
 export interface Instrument {
   readonly name: string
-  /** The resources that it writes, out of the columns of the voyage. */
+  /** Keys of the resources that the instrument writes. Most are names of columns of the voyage. */
   readonly keys: readonly string[]
   readonly door: 'HTTP' | 'MQTT'
-  /** Rows of the voyage for each of its measurements. */
+  /** Number of rows of the voyage that make up one measurement. */
   readonly rowsEach: number
-  /** Whether it says where it measured. */
+  /** Whether its records have a position. */
   readonly hasGps: boolean
 }
 
@@ -21,7 +21,7 @@ export const instruments: readonly Instrument[] = [
     hasGps: true,
   },
   { name: 'echo sounder', keys: ['depth_m'], door: 'HTTP', rowsEach: 1, hasGps: false },
-  // Its recording has a value in every other row.
+  // The recording has wind values only in every other row.
   { name: 'wind', keys: ['wind_speed_kn', 'wind_angle_deg'], door: 'MQTT', rowsEach: 2, hasGps: false },
 ]
 
@@ -38,11 +38,11 @@ export interface Measurement {
   /** Milliseconds since 1970. */
   readonly measuredAt: number
   readonly records: readonly InstrumentRecord[]
-  /** The instrument gave no value in its turn: its program sends null all the same, and the server refuses the write. */
+  /** Set if the instrument gave no value this time. Its program nevertheless sends null, and the server refuses the write. */
   readonly isRefused: boolean
 }
 
-/** Everything that an instrument measures in these rows, oldest first. */
+/** All measurements of an instrument in these rows, oldest first. */
 export function measurementsOf(instrument: Instrument, rows: readonly Row[]): readonly Measurement[] {
   return chunks(rows, instrument.rowsEach).map(those => {
     const records = those.flatMap(row => recordsOf(instrument, row))
@@ -54,7 +54,7 @@ export function measurementsOf(instrument: Instrument, rows: readonly Row[]): re
   })
 }
 
-/** The same as fewer writes, as of a device that was out of reach: `most` measurements a write, a refused one alone. */
+/** Joins up to `most` measurements into one write, like a device that was offline. A refused measurement stays on its own. */
 export function inBatches(measurements: readonly Measurement[], most: number): readonly Measurement[] {
   const batches: Measurement[] = []
   let sizeOfLast = 0

@@ -10,7 +10,7 @@ import { positionKey } from './voyage.ts'
 import type { Watcher } from './watcher.ts'
 
 /**
- * Compares what was watched and what is stored with what was sent, and prints it.
+ * Compares the records that were sent with those seen live and those stored, and prints the result.
  *
  * @returns whether every record was seen live, in order, and reads back as it was sent, and every refused write is listed
  */
@@ -45,7 +45,7 @@ export async function prove(
   return isRight
 }
 
-/** @returns what is wrong with the readings that were seen, for each passage; undefined where nothing is */
+/** @returns for each passage: what is wrong with the readings that were seen live; undefined if nothing is wrong */
 async function seenLive(
   passages: readonly Passage[],
   watcher: Watcher,
@@ -56,7 +56,7 @@ async function seenLive(
     passages.every(
       ({ instrument }, at) => watcher.readingsOf(instrument.thingId).length >= (sent[at] ?? 0),
     ) && isDeepStrictEqual(watcher.positions.at(-1), last)
-  // The comparison reports what does not arrive.
+  // A timeout is no error here: the comparison reports what has not arrived.
   await watcher.until(isAll).catch(() => {})
   await watcher.close()
   return passages.map(({ instrument, writes }) => faultIn(watcher.readingsOf(instrument.thingId), writes))
@@ -77,7 +77,7 @@ async function positionFault(
 }
 
 async function storedFault(server: Server, { instrument, writes }: Passage): Promise<string | undefined> {
-  // Several were under way at once: they are in the order of their acknowledgements.
+  // Writes are in the order of their acknowledgements, since several were under way at the same time. Sorts them by time.
   const sent = writes
     .filter(({ measurement }) => !measurement.isRefused)
     .flatMap(({ measurement }) => measurement.records)
@@ -114,10 +114,10 @@ function placeOfLast({ positions }: Watcher): string {
 }
 
 /**
- * Whether every reading of every write has arrived once and in order: those of a write together, as they stood in it,
- * and no write before one that had been acknowledged when it was sent.
+ * Checks that every reading has arrived once and in order: the readings of a write together, in their order in the write, and no
+ * write before one that was already acknowledged when it was sent.
  *
- * @returns what is wrong; undefined if nothing is
+ * @returns what is wrong; undefined if nothing is wrong
  */
 export function faultIn(
   arrived: readonly InstrumentRecord[],
@@ -143,12 +143,12 @@ export function faultIn(
   return awaited.size > 0 ? `${awaited.size} writes did not arrive` : undefined
 }
 
-/** Positions are delivered when they are the thing's, not with their write. */
+/** The readings of a write, without positions: a position is delivered when it becomes the thing's position, not with its write. */
 export function readingsOf({ measurement }: Pick<SentWrite, 'measurement'>): readonly InstrumentRecord[] {
   return measurement.isRefused ? [] : measurement.records.filter(({ key }) => key !== positionKey)
 }
 
-/** The voyage has one record of a resource at a time. */
+/** Names a record. The name is unique, since the voyage has only one record of a resource at each time. */
 function nameOf(record: InstrumentRecord | undefined): string {
   return `${record?.key} at ${record?.datetime}`
 }

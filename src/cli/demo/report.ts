@@ -2,7 +2,7 @@ import { grouped } from '../output.ts'
 import type { Passage } from './history.ts'
 import type { InstrumentRecord } from './instruments.ts'
 
-/** Records that are stored, and how many a second. */
+/** The number of stored records, and of stored records per second. */
 export function rate({ writes, seconds }: Passage): [records: string, perSecond: string] {
   const records = writes
     .filter(({ measurement }) => !measurement.isRefused)
@@ -18,7 +18,7 @@ export function place(record: InstrumentRecord | undefined): string {
   return `${degrees(lat)} ${lat < 0 ? 'S' : 'N'} ${degrees(long)} ${long < 0 ? 'W' : 'E'}`
 }
 
-/** Three commands to try on the running server; the last goes on until Ctrl-C. */
+/** A text with three commands to try on the running server. The last command runs until Ctrl-C. */
 export function commands(url: string, { thingToken }: { readonly thingToken: string }): string {
   return `Try these in another terminal.
 
@@ -35,7 +35,7 @@ Watch the readings arrive:
   curl -N -H 'Accept: text/event-stream' $SOUNDER`
 }
 
-/** `0:01:23`. @param milliseconds may be negative, which is shown as none */
+/** A duration such as `0:01:23`. @param milliseconds a negative duration is shown as `0:00:00` */
 export function clock(milliseconds: number): string {
   const seconds = Math.max(0, Math.floor(milliseconds / 1000))
   const parts = [Math.floor(seconds / 60) % 60, seconds % 60].map(part => String(part).padStart(2, '0'))

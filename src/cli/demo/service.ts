@@ -1,17 +1,17 @@
 import { type Instrument, type InstrumentRecord, instruments } from './instruments.ts'
 import { positionKey } from './voyage.ts'
 
-/** An instrument that the server knows. */
+/** An instrument that is registered as a thing. */
 export interface RegisteredInstrument extends Instrument {
   readonly thingId: string
-  /** Its one credential, at both doors. */
+  /** The instrument's only credential, for HTTP and MQTT. */
   readonly thingToken: string
 }
 
-/** The link that the demo prints is good for this long, seconds. */
+/** How long the link that the demo prints is valid, seconds. */
 const sessionLength = 86_400
 
-/** Makes a thing of each instrument. */
+/** Creates a thing for each instrument. */
 export async function registerInstruments(url: string, adminKey: string): Promise<RegisteredInstrument[]> {
   const registered: RegisteredInstrument[] = []
   for (const instrument of instruments) {
@@ -25,7 +25,7 @@ export async function registerInstruments(url: string, adminKey: string): Promis
   return registered
 }
 
-/** A session that may write: those that only read do not see refused writes. @returns its token */
+/** Creates a session that may write, since a read session does not see refused writes. @returns the session token */
 export async function createSession(
   url: string,
   adminKey: string,
@@ -43,7 +43,7 @@ export async function createSession(
   return sessionToken
 }
 
-/** A record as the service gives it, over HTTP and MQTT alike. */
+/** A record as the server sends it, both over HTTP and over MQTT. */
 export interface GivenRecord {
   readonly key: string
   readonly value: unknown
@@ -52,11 +52,11 @@ export interface GivenRecord {
   readonly datetime: string
 }
 
-/** A given record in the spelling in which it was sent. */
+/** Converts a record from the server to the form in which the instrument sent it. */
 export function asSent({ key, value, geo, datetime }: GivenRecord): InstrumentRecord {
   const time = datetime.replace(/\D/g, '')
   if (key !== positionKey) return { key, value, ...(geo && { geo }), datetime: time } as InstrumentRecord
-  // A GeoJSON Point, whatever form it came in.
+  // The server returns a position as a GeoJSON Point, whatever form it was sent in.
   const [long, lat] = (value as { coordinates: [number, number] }).coordinates
   return { key, value: null, geo: { lat, long }, datetime: time }
 }
@@ -74,7 +74,7 @@ export async function readLatest(resource: string): Promise<InstrumentRecord | u
   return latest && asSent(latest)
 }
 
-/** @throws Error naming what the server said, unless it is a success */
+/** Sends a request, and returns the JSON of the answer. @throws Error with the server's message if it is not a success */
 export async function call<Answer>(url: string, options?: RequestInit): Promise<Answer> {
   const response = await fetch(url, options)
   const answer = (await response.json()) as Answer & { message?: string }

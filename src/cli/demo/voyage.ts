@@ -6,7 +6,7 @@ import { packageRoot } from '../../server/version.ts'
 /** A record as a device would send it. */
 export interface VoyageRecord {
   readonly key: string
-  /** null: the position itself is what was measured, as a GPS device says it. */
+  /** null if the position itself is the measurement, as a GPS device sends it. */
   readonly value: number | null
   readonly geo: { readonly lat: number; readonly long: number }
   /** `YYYYMMDDHHmmssSSS`, UTC. */
@@ -16,15 +16,15 @@ export interface VoyageRecord {
 export interface Row {
   /** Milliseconds since 1970. */
   readonly measuredAt: number
-  /** The position and the non-empty cells. */
+  /** A record of the position, and one of each non-empty cell. */
   readonly records: readonly VoyageRecord[]
 }
 
-/** The magic resource of which the newest position becomes the thing's. */
+/** The key of the magic resource whose newest position is the position of the thing. */
 export const positionKey = '$geo'
 
 const file = new URL('examples/voyage/voyage.csv', packageRoot)
-/** The package has it in this form alone. */
+/** The published package contains the voyage only in this form. */
 const packedFile = new URL('dist/cli/voyage.csv.br', packageRoot)
 
 /** Reads the rows of examples/voyage in their order, as if its last row had been measured at `end`. */
@@ -33,7 +33,7 @@ export async function readVoyage(end: Date): Promise<readonly Row[]> {
 }
 
 /**
- * The same, of which `sailed` milliseconds are over at `now`; the rest goes `speed` times as fast as it did.
+ * Like `readVoyage`, but `sailed` milliseconds of the voyage are over at `now`. The rest runs `speed` times as fast as in reality.
  */
 export async function readVoyageUnderWay(now: Date, sailed: number, speed: number): Promise<readonly Row[]> {
   return await read((second, { first }) => {
@@ -42,7 +42,7 @@ export async function readVoyageUnderWay(now: Date, sailed: number, speed: numbe
   })
 }
 
-/** @param dateOf milliseconds since 1970 at which a second of that day shall be */
+/** @param dateOf converts a second of the recorded day to a time in milliseconds since 1970 */
 async function read(
   dateOf: (second: number, voyage: { readonly first: number; readonly last: number }) => number,
 ): Promise<readonly Row[]> {
@@ -71,7 +71,7 @@ async function voyageText(): Promise<string> {
   }
 }
 
-/** `YYYYMMDDHHmmssSSS`. */
+/** A time in the form `YYYYMMDDHHmmssSSS`, UTC. */
 export function datetimeAt(milliseconds: number): string {
   return new Date(milliseconds).toISOString().replace(/\D/g, '')
 }

@@ -4,21 +4,21 @@ import type { InstrumentRecord } from './instruments.ts'
 import { asSent, type GivenRecord } from './service.ts'
 import { positionKey } from './voyage.ts'
 
-/** How long it waits for the next message, milliseconds. */
+/** How long to wait for the next message, milliseconds. */
 const patience = 30_000
 
-/** What someone who watches all things is sent while they write. */
+/** Collects what a subscriber to all things receives while the things write. */
 export interface Watcher {
   /** The readings of a thing, in the order in which they arrived. */
   readingsOf(thingId: string): readonly InstrumentRecord[]
-  /** The positions that things have had: one that came too late to be a position is not there. */
+  /** The positions of things, in order of arrival. Lacks records that were too late to become a thing's position. */
   readonly positions: readonly InstrumentRecord[]
-  /** Resolves when what has arrived is all. @throws Error when nothing arrives any more */
+  /** Resolves when `isAll` returns true. @throws Error if no message arrives for `patience` milliseconds */
   until(isAll: () => boolean): Promise<void>
   close(): Promise<void>
 }
 
-/** Subscribes to every value at QoS 1, over WebSocket as a page in a browser does. */
+/** Subscribes to every value at QoS 1, over WebSocket, like a page in a browser. */
 export async function openWatcher(webSocketUrl: string, sessionToken: string): Promise<Watcher> {
   const readings = new Map<string, InstrumentRecord[]>()
   const positions: InstrumentRecord[] = []

@@ -1,6 +1,6 @@
 import { catalogue, type Reason } from '../../errors.ts'
 
-/** What to change in a device whose write was refused, where the text of the reason does not say it. */
+/** What to change in a device after a refused write, for reasons whose own text does not say it. */
 const advices: Partial<Record<Reason, string>> = {
   invalid_utf8: 'send text as UTF-8, binary values as base64',
   invalid_body: 'send an object: {"values":[{"key":"temperature","value":21.5}]}',
@@ -31,11 +31,11 @@ const advices: Partial<Record<Reason, string>> = {
 interface Refusal {
   readonly reason: string
   readonly message: string
-  /** The begin of the body, as JSON or not. */
+  /** The beginning of the body, which may not be JSON. */
   readonly excerpt: string
 }
 
-/** What to do about a refused write. */
+/** Advice on a refused write. */
 export function adviceFor({ reason, message, excerpt }: Refusal): string {
   if (!Object.hasOwn(catalogue, reason)) return 'see docs/reference/errors.md'
   if (reason === 'invalid_json') return jsonAdvice(message, excerpt)
@@ -44,15 +44,15 @@ export function adviceFor({ reason, message, excerpt }: Refusal): string {
   return advices[reason as Reason] ?? `${catalogue[reason as Reason].text} (docs/reference/errors.md)`
 }
 
-/** What programs print in the place of a value that is missing, and what they call true and false. */
+/** Words that programs print for a missing value; below, their spellings of true, false and null that are not JSON. */
 const noValue = /(?<!\w)(?:[+-]?(?:[Nn]a[Nn]|NAN|[Ii]nf(?:inity)?|INF)|None|undefined)(?!\w)/
 const capitalised = /(?<!\w)(?:True|TRUE|False|FALSE|NULL|Null)(?!\w)/
 const string = /"(?:[^"\\]|\\.)*"/g
-/** Characters of an excerpt at most: of a longer body its end is not known. */
+/** Maximum length of an excerpt, characters. If an excerpt has this length, the end of the body is unknown. */
 const excerptLength = 200
 
 function jsonAdvice(message: string, excerpt: string): string {
-  // The end of a long body is in no excerpt, but the message may name what stands there.
+  // An excerpt lacks the end of a long body, but the message may quote the faulty word there.
   const text = `${excerpt.replace(string, '""')} ${message.replace(string, '""')}`
   const [missing] = noValue.exec(text) ?? []
   if (missing !== undefined) return `leave out a failed reading: ${missing} is not JSON`
@@ -68,7 +68,7 @@ function jsonAdvice(message: string, excerpt: string): string {
   return 'check quotes, commas and numbers of the body'
 }
 
-/** Whether a text is JSON as far as it goes: V8 says so, or that it misses something at the end. */
+/** Whether a text is the beginning of valid JSON, according to the error message of V8. */
 function endsTooEarly(text: string): boolean {
   try {
     JSON.parse(text)

@@ -1,12 +1,12 @@
 /** What one check of `thingwire doctor` has found. */
 export interface Finding {
-  /** What was looked at, in a word or two: `HTTP`, `last seen`. */
+  /** What was checked, in a word or two, such as `ready` or `last seen`. */
   readonly check: string
   readonly isOk: boolean
-  /** Worth knowing, and no fault. */
+  /** Set if the finding is worth knowing but is not a fault. */
   readonly isNote?: true
   readonly text: string
-  /** What to do about it. */
+  /** What the user should do about the finding. */
   readonly advice?: string
 }
 

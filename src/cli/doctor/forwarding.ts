@@ -7,7 +7,7 @@ import { type Finding, fault, note, ok } from './finding.ts'
 const check = 'forwarding'
 const details = 'thingwire forwarding shows more'
 
-/** Whether the records of a server that forwards get through to its central server. */
+/** Checks, if the server forwards, whether its records reach the central server. */
 export async function checkForwarding(client: ServerClient): Promise<readonly Finding[]> {
   if ((await readPrincipal(client)).kind !== 'admin') return []
   const answer = await readForwarding(client)
@@ -66,7 +66,7 @@ async function readForwarding(client: ServerClient): Promise<ForwardingAnswer> {
   try {
     return await client.call<ForwardingAnswer>('/v2/admin/forward?limit=1')
   } catch (error) {
-    // An older server forwards nothing.
+    // An older server does not have this path, and forwards nothing.
     if (error instanceof RefusedError && error.httpStatus === 404) return { target: null }
     throw error
   }

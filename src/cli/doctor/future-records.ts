@@ -15,8 +15,8 @@ import { type Finding, fault, ok } from './finding.ts'
 const check = 'future records'
 
 /**
- * Looks for records with a datetime that the server would refuse today: they were written while its clock was ahead, and
- * stay the latest of their resources. Of the thing that is named or the credential is for, else of all things.
+ * Looks for records with a datetime so late that the server would refuse it today: they were written while its clock was ahead, and
+ * remain the latest of their resources. Checks the named thing or the thing of the token, else all things.
  */
 export async function checkFutureRecords(
   client: ServerClient,
@@ -27,7 +27,7 @@ export async function checkFutureRecords(
   const things = one
     ? [await findThing(client, named)]
     : client.list<ListedThing, 'things'>('/v2/things', 'things')
-  // Where one of the two clocks is behind, what it thinks is ahead need not be.
+  // Uses the later of the two clocks: if one is behind, datetimes may only seem to be ahead.
   const from = wholeSecond(Math.max(serverTime, Date.now()) + futureTolerance)
   const found = { things: 0, resources: 0, records: 0, last: '', thingId: '' }
   for await (const { thingId } of things) {
@@ -47,7 +47,7 @@ export async function checkFutureRecords(
   return [fault(check, text, advice(principal, found, { from, serverTime }))]
 }
 
-/** By the Date header, as the clock is checked: utils/date shows the clock of receipt times, which the records may hold up. */
+/** Takes the time from the Date header. The time of utils/date is that of receipts, which may be ahead if the clock once was. */
 async function askServer(client: ServerClient): Promise<{ principal: Principal; serverTime: number }> {
   const principal = await readPrincipal(client)
   const { headers } = await client.open('/v2/principal', { headers: { accept: 'application/json' } })
@@ -59,7 +59,7 @@ function wholeSecond(time: number): string {
   return new Date(Math.ceil(time / 1000) * 1000).toISOString().replace('.000Z', 'Z')
 }
 
-/** One request for a thing without any. The state of a magic resource may be newer than its records: those are what counts. */
+/** Makes one request if no record is that late. Only records count: the state of a magic resource may be newer than its records. */
 async function resourcesAfter(client: ServerClient, thing: NamedThing, from: string) {
   const suspicious: string[] = []
   for (const { key, values } of await newestRecords(client, thing.thingId)) {
@@ -69,7 +69,7 @@ async function resourcesAfter(client: ServerClient, thing: NamedThing, from: str
   return (await Promise.all(looked)).filter(each => each !== undefined)
 }
 
-/** A dry run, since the clock could be what is wrong. */
+/** Advises a dry run, since the server's present clock may be wrong. */
 function advice(
   { kind }: Principal,
   { things, thingId }: { readonly things: number; readonly thingId: string },

@@ -3,16 +3,16 @@ import type { Credential } from '../client/credential.ts'
 import { type Finding, fault, ok } from './finding.ts'
 import { stepTimeout } from './network.ts'
 
-/** What each return code of CONNACK means here [MQTT-3.2.2.3]. */
+/** Text and advice for return codes of CONNACK [MQTT-3.2.2.3]. */
 const advices: Readonly<Record<number, readonly [text: string, advice: string]>> = {
   1: ['the protocol version is refused', 'is this a Thingwire server? Thingwire takes MQTT 3.1 and 3.1.1'],
   2: ['the client id is refused', 'is this a Thingwire server? Thingwire takes an empty client id'],
   3: ['the server is stopping, or its store is away', 'look at the log of the server and at /readyz'],
 }
 
-/** Says CONNECT with the credential as password, as a device does, and reads what CONNACK says. */
+/** Sends CONNECT with the credential as password, like a device, and reads the CONNACK. */
 export async function checkMqttConnect(socket: Socket, credential: Credential): Promise<Finding> {
-  // Loaded where it is needed: other commands do without.
+  // Loaded here, since other commands do not need it.
   const { default: mqttPacket } = await import('mqtt-packet')
   const connect = mqttPacket.generate({
     cmd: 'connect',
@@ -33,7 +33,7 @@ export async function checkMqttConnect(socket: Socket, credential: Credential): 
   }
   const code = answer[3] ?? 0
   if (code === 0) return ok('MQTT credential', 'CONNECT is accepted')
-  // Bad user name or password; and 5 where the address has sent too many of them.
+  // 4: bad user name or password. 5: the address has sent too many of these.
   if (code === 4 || code === 5) {
     const before = code === 5 ? ', as were too many others from this address in the last minute' : ''
     const text = `CONNECT is refused: the credential is unknown${before}`
@@ -43,7 +43,7 @@ export async function checkMqttConnect(socket: Socket, credential: Credential): 
   return fault('MQTT credential', `CONNECT is refused: ${text}`, advice)
 }
 
-/** Fewer if the connection ends or is silent. */
+/** The first bytes that are received, at least `count`; fewer if the connection closes or stays silent. */
 async function firstBytes(socket: Socket, count: number): Promise<Buffer> {
   let received = Buffer.alloc(0)
   return await new Promise(resolve => {

@@ -5,14 +5,14 @@ import { networkFault } from '../client/client.ts'
 import { type Finding, fault, ok } from './finding.ts'
 
 interface Endpoint {
-  /** What its findings are called: `HTTP`, `MQTT`. */
+  /** How findings name the endpoint: `HTTP` or `MQTT`. */
   readonly door: string
   readonly host: string
   readonly port: number
   readonly isTls: boolean
 }
 
-/** How long one step may take, milliseconds. */
+/** Maximum duration of one step, milliseconds. */
 export const stepTimeout = 5_000
 const certificateWarning = 14 * 86_400_000
 
@@ -22,7 +22,7 @@ export function endpointOf(door: string, url: URL, defaultPort: number): Endpoin
   return { door, host, port: url.port === '' ? defaultPort : Number(url.port), isTls }
 }
 
-/** Whether the name is one of an address. Nothing is found of an address itself. */
+/** Checks whether a host name can be resolved. If `host` is an IP address, there are no findings. */
 export async function checkName(host: string): Promise<Finding[]> {
   if (isIP(host) !== 0) return []
   try {
@@ -34,7 +34,7 @@ export async function checkName(host: string): Promise<Finding[]> {
   }
 }
 
-/** A connection to the endpoint, with TLS if it is one of TLS; the socket is undefined if there is a fault. */
+/** Connects to the endpoint, with TLS if `isTls` is set. The socket is absent if no connection could be made. */
 export async function checkConnection(endpoint: Endpoint): Promise<{ findings: Finding[]; socket?: Socket }> {
   const { door, host, port, isTls } = endpoint
   const socket = tcpConnect({ host, port })
@@ -74,7 +74,7 @@ function certificateFinding({ door, host }: Endpoint, socket: TLSSocket): Findin
   return ok(check, `the certificate is valid until ${end}`)
 }
 
-/** @returns why not */
+/** Waits until a socket is open. @returns why it could not be opened; undefined if it is open */
 async function opened(socket: Socket, event: 'connect' | 'secureConnect'): Promise<string | undefined> {
   return await new Promise(resolve => {
     const timer = setTimeout(() => end('ETIMEDOUT'), stepTimeout)

@@ -3,23 +3,23 @@ import { readPrincipal } from '../client/named-thing.ts'
 import { counted } from '../output.ts'
 import { type Finding, note, ok } from './finding.ts'
 
-/** Reasons of docs/reference/errors.md for which a device with a wrong credential is turned away, at either door. */
+/** Reasons (docs/reference/errors.md) for which HTTP or MQTT refuses a device with a wrong credential. */
 const credentialReasons: ReadonlySet<string> = new Set([
   'unknown_thing_token',
   'invalid_session',
   'missing_credential',
   'too_many_failed_credentials',
 ])
-/** Of CONNACK: credential unknown, not allowed [MQTT-3.2.2.3]. */
+/** Return codes of CONNACK for credentials that are unknown (4) or not allowed (5) [MQTT-3.2.2.3]. */
 const refusingCodes: ReadonlySet<string> = new Set(['4', '5'])
 const sample =
   /^thingwire_(http_errors|mqtt_broken_off|mqtt_connects)_total\{(?:reason|return_code)="(\w+)"\} (\d+)$/gm
 
-/** What the server counts of credentials that it refused: such a device is no thing, so no thing's page shows it. */
+/** Reports how many credentials the server has refused. They belong to no thing, so no page of a thing shows them. */
 export async function checkRefusedCredentials(client: ServerClient): Promise<Finding[]> {
-  // Asked for with another credential, it would be counted itself.
+  // Only the operator may read the metrics: a refused request would be counted itself.
   if ((await readPrincipal(client)).kind !== 'admin') return []
-  // A host program may serve none.
+  // A server inside a host program may have no metrics.
   const metrics = await orIfRefused(client.open('/metrics'), 404, undefined)
   if (metrics === undefined) return []
   const text = await metrics.text()
@@ -31,7 +31,7 @@ export async function checkRefusedCredentials(client: ServerClient): Promise<Fin
   })
   const check = 'credentials'
   if (refused.length === 0) return [ok(check, 'the server has refused no credential since its start')]
-  // Only over MQTT is another cause counted as a credential.
+  // Over MQTT, a refused will is counted as a refused credential as well.
   const isWill = refused.some(text => text.includes('CONNACK 5'))
   const ofWill =
     '. CONNACK 5 is also a will that the server refuses: thingwire doctor <thing> names it, and the token is right'

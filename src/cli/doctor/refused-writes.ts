@@ -5,7 +5,7 @@ import { adviceFor } from './advice.ts'
 import { type Finding, fault, note, ok } from './finding.ts'
 
 const kindsShown = 5
-/** Of connections, not of writes. */
+/** Reasons for which a connection, not a write, was refused. */
 const ofConnections: ReadonlySet<string> = new Set<Reason>([
   'connect_refused',
   'subscription_refused',
@@ -23,11 +23,11 @@ interface ListedRefusal {
 }
 
 /**
- * A finding for each kind of refused write, and for each cause for which connections were turned away. What was refused before the
- * newest record is over: the thing got through since.
+ * A finding for each kind of refused write, and for each cause of rejected connections. A refusal before the newest record is only
+ * a note, since the thing has got through since then.
  *
  * @param newest datetime of the newest record, milliseconds since the epoch
- * @param relayed when a thing that has other topics was last heard of: what it published there may be all that it sends
+ * @param relayed when a thing with topics of §7.10 was last seen, milliseconds since the epoch: it may only publish on those topics
  */
 export async function refusedWriteFindings(
   client: ServerClient,
@@ -35,7 +35,7 @@ export async function refusedWriteFindings(
   newest = Number.NEGATIVE_INFINITY,
   relayed = Number.NEGATIVE_INFINITY,
 ): Promise<Finding[]> {
-  // Newest first.
+  // The server returns the newest refusals first.
   const asked = client.call<ListedRefusal[]>(`/v2/things/${thingId}/errors`)
   const list = await orIfRefused(asked, 403, undefined)
   if (list === undefined) return [ok('refused writes', 'a read session may not see them')]

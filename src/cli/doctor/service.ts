@@ -6,7 +6,7 @@ import { durationText } from '../progress.ts'
 import { type Finding, fault, note, ok } from './finding.ts'
 import { stepTimeout } from './network.ts'
 
-/** Difference of clocks that is worth a word, milliseconds. */
+/** Two clocks that differ by this much or more are reported as a fault, milliseconds. */
 const clockTolerance = 10_000
 
 interface Readiness {
@@ -15,7 +15,7 @@ interface Readiness {
   readonly clock_behind?: unknown
 }
 
-/** `/readyz`, and what the clock of the server says; nothing of the clock of another program. */
+/** Checks `/readyz` and the clock of the server. If another program answers, its clock is not checked. */
 export async function checkReady(url: string): Promise<Finding[]> {
   let response: Response
   const before = Date.now()
@@ -29,7 +29,7 @@ export async function checkReady(url: string): Promise<Finding[]> {
   if (isThingwire(answer)) {
     return [readyFinding(response.status, answer), ...clockFindings(response, before)]
   }
-  // A proxy may keep `/readyz` to itself.
+  // A proxy may answer `/readyz` itself, so another path is tried.
   const refusal = await fetch(`${url}/v2/principal`, { signal: AbortSignal.timeout(stepTimeout) })
     .then(answered => answered.json() as Promise<Readiness | null>)
     .catch(() => undefined)
@@ -44,7 +44,7 @@ export async function checkReady(url: string): Promise<Finding[]> {
   return [fault('server', `no Thingwire server answers at ${url}: ${what}`, advice)]
 }
 
-/** Every answer of the server under these paths has a status; an error has a reason, too. Below another path of the server there is nothing. */
+/** Whether a Thingwire server at this URL gave the answer: its errors have a reason, and `not_found` would mean a wrong path. */
 function isThingwire(answer: Readiness | null | undefined): answer is Readiness {
   if (answer?.status === 'ready') return true
   return answer?.status === 'error' && typeof answer.reason === 'string' && answer.reason !== 'not_found'
@@ -62,7 +62,7 @@ function readyFinding(status: number, answer: Readiness): Finding {
   return ok('ready', 'the server takes writes')
 }
 
-/** By the Date header, which has whole seconds: it needs no token in a URL, as utils/date does. */
+/** Compares the clocks by the Date header, which has whole seconds. Unlike utils/date, it needs no token in the URL. */
 function clockFindings(response: Response, before: number): Finding[] {
   const server = Date.parse(response.headers.get('date') ?? '')
   if (Number.isNaN(server)) return []
@@ -75,7 +75,7 @@ function clockFindings(response: Response, before: number): Finding[] {
   return [fault('clock', text, advice)]
 }
 
-/** What the credential is, over HTTP. */
+/** Finds out over HTTP what kind of credential it is, and whether it is valid. */
 export async function checkCredential(client: ServerClient, { ifUnknown }: Credential): Promise<Finding> {
   try {
     const principal = await readPrincipal(client)
@@ -89,7 +89,7 @@ export async function checkCredential(client: ServerClient, { ifUnknown }: Crede
 }
 
 function ofSession({ things, access }: Extract<Principal, { kind: 'session' }>): Finding {
-  // Of a session for no thing the access says nothing.
+  // If a session is for no thing, its access means nothing.
   if (access === 'write' || things.length === 0)
     return ok('HTTP credential', 'a session, which needs the id of the thing in each path and topic')
   const advice = 'a device needs the token of its thing, or a session that was made with --write'

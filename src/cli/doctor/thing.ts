@@ -14,7 +14,7 @@ import { newestRecords } from '../reading/read-records.ts'
 import { type Finding, fault, note, ok } from './finding.ts'
 import { refusedWriteFindings } from './refused-writes.ts'
 
-/** When the thing was last heard of, and what of it was refused lately. */
+/** Checks when the thing was last seen, and what the server has refused from it lately. */
 export async function checkThing(client: ServerClient, named: string | undefined): Promise<Finding[]> {
   const thing = await findThing(client, named)
   const newest = await newestRecord(client, thing.thingId)
@@ -22,14 +22,14 @@ export async function checkThing(client: ServerClient, named: string | undefined
   const listed = principal.kind === 'thing' ? undefined : await describeThing(client, thing.thingId)
   const relayed = listed?.topics?.length && listed.lastSeen !== null ? Date.parse(listed.lastSeen) : undefined
   const refused = await refusedWriteFindings(client, thing.thingId, newest, relayed)
-  // With the token of the thing it is this very command that was heard of last.
+  // With the thing's own token, this very command is why the thing was last seen.
   if (principal.kind === 'thing') return refused
   if (listed) return [seenFinding(listed, newest), ...topicFindings(principal, listed), ...refused]
   const advice = 'thingwire things list shows all things'
   return [fault('thing', `there is no thing ${thing.thingId}`, advice)]
 }
 
-/** Of topics that the thing was given, and that the server does not relay. Only the operator sees which ones it does. */
+/** Notes topics that the thing was given but that the server does not relay. Only the operator can see which topics it relays. */
 function topicFindings(principal: Principal, { thingId, topics = [] }: ListedThing): Finding[] {
   if (principal.kind !== 'admin') return []
   const unserved = topics.filter(({ filter }) => !principal.topics?.some(outer => isWithin(filter, outer)))
@@ -39,7 +39,7 @@ function topicFindings(principal: Principal, { thingId, topics = [] }: ListedThi
   return [note('topics', text, advice)]
 }
 
-/** Milliseconds since the epoch; undefined if there is no record up to now. What is ahead says nothing of what is past. */
+/** Datetime of the newest record that is not in the future, milliseconds since the epoch; undefined if there is none. */
 async function newestRecord(client: ServerClient, thingId: string): Promise<number | undefined> {
   const all = await newestRecords(client, thingId)
   const times = all.flatMap(({ values }) => values.map(({ datetime }) => Date.parse(datetime)))

@@ -1,10 +1,10 @@
 import type { Sourced, WrittenRecord } from '../records/sourced.ts'
 
-/** About so many records go into one write, and so many characters of JSON: both well within the limits. */
+/** Maximum numbers of records and of JSON characters in a batch, well within the server's limits. A single line may exceed them. */
 const recordsPerBatch = 500
 const charactersPerBatch = 256 * 1024
 
-/** A line, and the thing that it is for. */
+/** A line, and the id of the thing that its records belong to. */
 export interface Addressed extends Sourced {
   readonly thingId: string
 }
@@ -12,18 +12,18 @@ export interface Addressed extends Sourced {
 export interface Batch {
   readonly thingId: string
   readonly records: readonly WrittenRecord[]
-  /** The records as JSON texts, each with the line it came from. */
+  /** The records as JSON texts. `lines` has the line number of each of them. */
   readonly texts: readonly string[]
   readonly lines: readonly number[]
-  /** Lines of which no records could be made. */
+  /** Lines from which no records could be read. */
   readonly faults: readonly Addressed[]
-  /** Bytes of the file up to its end, where they are known. */
+  /** Number of bytes of the file up to the end of the batch; 0 if unknown. */
   readonly end: number
 }
 
 /**
- * Cuts lines into writes of one thing. Where it cuts depends on the lines alone, so that a second run cuts in the same
- * places; what one line holds stays together.
+ * Divides lines into batches, each for one thing. The division depends only on the lines, so that a second run makes the same
+ * batches. The records of one line stay together.
  */
 export async function* batchesOf(source: AsyncIterable<Addressed>): AsyncGenerator<Batch> {
   let open = emptyBatch('')

@@ -4,34 +4,34 @@ import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { makeDirectory } from '../../core/files/make-directory.ts'
 
-/** How far a load has come. */
+/** How far a load has got. */
 export interface LoadPosition {
-  /** Batches that the server has acknowledged. */
+  /** Number of batches that the server has acknowledged. */
   readonly batches: number
-  /** Digest of all of them: says whether the file is still the one it was. */
+  /** Digest of all these batches, which shows whether the file has changed since. */
   readonly chain: string
-  /** Records and lines that were refused and left out. */
+  /** Number of records and lines that were refused and left out. */
   readonly refused: number
 }
 
 interface Kept extends LoadPosition {
   readonly version: 1
-  /** Things of an import by the id they had where they were exported. */
+  /** For an import: the ids of the things on this server, by their ids in the export. */
   readonly things?: Readonly<Record<string, string>>
 }
 
 export const atBegin: LoadPosition = { batches: 0, chain: '', refused: 0 }
 
 /**
- * Where a load has come to, kept in a small file of the user's, so that a load that was killed goes on there. Losing it
- * costs time, not exactness: what is sent again is known to the server. Not beside the loaded file: its place may not be
- * writable.
+ * How far a load has got, kept in a small file so that a load that was killed can continue. Losing this file only costs time, since
+ * the server recognises records that are sent again. The file is in the user's state directory, since the directory of the loaded
+ * file may not be writable.
  */
 export class LoadState {
   readonly #file: string
   #kept: Kept = { version: 1, ...atBegin }
 
-  /** @param load what distinguishes it from other loads: server, thing, path of the file */
+  /** @param load what distinguishes this load from other loads: server, thing, path of the file */
   constructor(load: readonly string[]) {
     const home = process.env.XDG_STATE_HOME || join(homedir(), '.local', 'state')
     const name = hash('sha256', JSON.stringify(load)).slice(0, 32)
@@ -44,7 +44,7 @@ export class LoadState {
       const kept = JSON.parse(text) as Kept
       if (kept.version === 1) this.#kept = kept
     } catch {
-      // None, or cut off by a crash.
+      // There is no such file, or a crash has cut it off.
     }
   }
 
@@ -60,7 +60,7 @@ export class LoadState {
   async keep(change: Partial<Omit<Kept, 'version'>>): Promise<void> {
     this.#kept = { ...this.#kept, ...change }
     await makeDirectory(dirname(this.#file), 0o700)
-    // Whole or not at all, also if this process is killed.
+    // The file is replaced as a whole or not at all, even if this process is killed.
     await writeFile(`${this.#file}.new`, JSON.stringify(this.#kept))
     await rename(`${this.#file}.new`, this.#file)
   }

@@ -8,7 +8,7 @@ import { atBegin, type LoadPosition, type LoadState } from './load-state.ts'
 import { faultText, folded, refusedLines } from './refused-lines.ts'
 import { withRetry } from './with-retry.ts'
 
-/** Top-level members of each write (contract §2, §3). */
+/** Members of the body of each write (contract §2, §3). */
 export interface WriteFlags {
   readonly partial?: true | undefined
   readonly store?: false | undefined
@@ -18,30 +18,30 @@ export interface WriteFlags {
 interface LoadOptions {
   readonly client: ServerClient
   readonly flags: WriteFlags
-  /** Of what comes from a file; without, nothing is skipped. */
+  /** How far earlier runs have got, if the lines come from a file; if undefined, nothing is skipped. */
   readonly state: LoadState | undefined
-  /** Makes the write ids of what comes from no file differ from those of another run. */
+  /** Makes the write ids of this run different from those of other runs; empty if the lines come from a file. */
   readonly salt: string
   readonly progress: Progress
-  /** Called after each batch, with the bytes of the file up to its end. */
+  /** Called after each batch; `end` is the number of bytes of the file up to the end of the batch. */
   readonly onBatch: (done: LoadCounts, end: number) => void
 }
 
 export interface LoadCounts {
-  /** All that were taken, in this run or before it. */
+  /** Number of records that were accepted, in this run or in an earlier one. */
   readonly records: number
-  /** Of them, those of a run before. */
+  /** How many of `records` were written by an earlier run. */
   readonly before: number
-  /** Records, and lines without one, that were refused and left out. */
+  /** Number of refused records and unreadable lines, which were left out. */
   readonly refused: number
 }
 
 /**
- * Writes lines in batches, one after another. A batch whose acknowledgement was lost takes effect once when it is sent
- * again, by this run or the next: its records have datetimes, or it has a write id that is derived from all batches up to it.
+ * Writes lines in batches, one after another. If an acknowledgement is lost, this run or the next sends the batch again. It takes
+ * effect only once: its records have datetimes, or it has a write id that is derived from all batches up to it.
  *
- * @param source gives the lines from the first one on, each time it is called
- * @throws CommandError naming the lines that are refused; their batch is left out as a whole, what is before it is written
+ * @param source returns the lines from the first one on, each time it is called
+ * @throws CommandError naming the refused lines: nothing of their batch is written, but everything before the batch is
  */
 export async function load(
   source: () => AsyncIterable<Addressed>,
@@ -55,7 +55,7 @@ export async function load(
   return (await loadFrom(atBegin, source(), options)) ?? { records: 0, before: 0, refused: 0 }
 }
 
-/** @returns undefined if what was written up to `position` is not what the source holds */
+/** @returns undefined if the lines up to `position` differ from those that an earlier run has written */
 async function loadFrom(
   position: LoadPosition,
   source: AsyncIterable<Addressed>,
@@ -83,7 +83,7 @@ async function loadFrom(
   return { records: records - refused, before, refused }
 }
 
-/** @returns how many of its records and lines were refused and left out */
+/** @returns the number of records and lines of the batch that were refused and left out */
 async function sendBatch(
   batch: Batch,
   chain: string,
@@ -112,8 +112,8 @@ async function sendBatch(
 }
 
 /**
- * A write id where the records alone do not make the write known when it is sent again (contract §4). Not elsewhere: a file
- * that is written again after its records were deleted is to be stored again.
+ * A write id, if the server could not recognise the repeated write by its records alone (contract §4). Otherwise there is none: if
+ * the records are deleted, the same file can be written again.
  */
 function idOf({ records }: Batch, chain: string, { store }: WriteFlags): { id?: string } {
   const isKnownByContent = store !== false && records.every(({ datetime }) => (datetime ?? '') !== '')

@@ -3,14 +3,14 @@ import { grouped } from '../output.ts'
 import type { Fault } from '../records/sourced.ts'
 import type { Batch } from './batches.ts'
 
-/** Lines that one message names at most. */
+/** Maximum number of reasons that one message lists. */
 export const namedLines = 20
 
 /**
  * The error that ends a load at lines that cannot be read or that the server refuses.
  *
- * @param reasons a line each
- * @param isFirst whether nothing of the file is written yet
+ * @param reasons one line of text for each reason
+ * @param isFirst whether nothing of the file has been written yet
  */
 export function refusedLines({ lines, faults }: Batch, reasons: readonly string[], isFirst: boolean) {
   const all = [...lines, ...faults.map(({ line }) => line)].sort((one, other) => one - other)
@@ -31,8 +31,8 @@ export interface Complaint {
 }
 
 /**
- * A line for each text, in the order in which they came up: a mistake of a whole file is said once. Texts are one if they differ
- * in quoted cells alone; the first one is shown.
+ * One line for each different text, in order of first occurrence, so that a mistake throughout the file is reported once. Texts
+ * that differ only in quoted cells count as equal; the first of them is shown.
  */
 export function folded(complaints: readonly Complaint[]): string[] {
   const kinds = new Map<string, { readonly texts: Set<string>; readonly lines: Set<number> }>()

@@ -1,23 +1,23 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { RefusedError, UnreachableError } from '../client/client.ts'
 
-/** How long a server may be away, milliseconds: a restart takes a few seconds. */
+/** How long a server may be unavailable, milliseconds. A restart takes a few seconds. */
 const maximumAbsence = 60_000
 
 interface Patience {
-  /** Whether no answer is waited for from the first try on; else once the server has answered 429 or 503. */
+  /** Whether to retry if there is no answer to the first attempt; otherwise only if the server has answered 429 or 503 before. */
   readonly isExpected: boolean
-  /** Whether 429 and 503 are waited for as long as they come; else for up to a minute, as no answer is. */
+  /** Whether to retry without limit after 429 and 503; otherwise only for up to a minute, as without an answer. */
   readonly isEndless: boolean
-  /** Called with the reason and the number of seconds. */
+  /** Called before each wait, with the reason and the number of seconds to wait. */
   readonly onWait: (why: string, seconds: number) => void
 }
 
 /**
- * Tries a request again that can be sent twice: as often as the server says when (429, 503), and while it is away for up
- * to a minute.
+ * Retries a request, which must be safe to repeat: after 429 and 503, when the server says; while there is no answer, for up to a
+ * minute.
  *
- * @throws what the request throws in the end
+ * @throws the error of the last attempt
  */
 export async function withRetry<Answer>(
   request: () => Promise<Answer>,
@@ -44,7 +44,7 @@ export async function withRetry<Answer>(
   }
 }
 
-/** undefined: another try would fail as this one. */
+/** Seconds until the next attempt; undefined if another attempt would fail as well. */
 function secondsUntilNext(error: unknown): number | undefined {
   if (error instanceof RefusedError) return error.retryAfter
   return error instanceof UnreachableError ? 1 : undefined

@@ -7,20 +7,20 @@ interface ServerSentEvent {
 }
 
 interface Watcher {
-  /** The stream is open; `isAgain` after it was lost. */
+  /** Called when the stream is open; `isAgain` is true if it was lost before. */
   readonly onOpen: (isAgain: boolean) => void
-  /** The stream was lost, or is refused for now. */
+  /** Called when the stream was lost or is refused temporarily, with the seconds until the next attempt. */
   readonly onLost: (why: string, seconds: number) => void
 }
 
 const keepAlive = 10_000
-/** Milliseconds of silence after which the connection is held for dead: several comments are missing then. */
+/** Silence after which the connection counts as lost, milliseconds. Three keep-alive comments are missing by then. */
 const silence = 35_000
 const longestPause = 30
 
 /**
- * Events of a stream of server-sent events (contract §8), without gap over lost connections: it connects again with the id
- * of the last event.
+ * Yields the events of a stream of server-sent events (contract §8). After a lost connection, it connects again with the id of the
+ * last event, so that the server sends the missed events.
  *
  * @throws CommandError if the first connection fails, or the credential or the thing is gone
  */
@@ -59,9 +59,9 @@ export async function* eventsOf(
 }
 
 /**
- * Not by eventsource-parser: it drops an id that comes without data, and with that the server says from where to go on.
+ * Parses the stream. eventsource-parser would drop an id without data, but such an id is how the server says where to resume.
  *
- * @param onBytes called with every part, comments among them
+ * @param onBytes called for every chunk that arrives, even if it only contains comments
  */
 async function* parsed(response: Response, onBytes: () => void) {
   const decoder = new TextDecoder()

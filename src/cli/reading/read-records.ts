@@ -1,7 +1,7 @@
 import { orIfRefused, type ServerClient } from '../client/client.ts'
 import type { TimeRange } from '../time.ts'
 
-/** A record as `GET …/resources/<key>` gives it. */
+/** A record as `GET …/resources/<key>` returns it. */
 export interface ReadRecord {
   readonly key: string
   readonly value: unknown
@@ -9,10 +9,10 @@ export interface ReadRecord {
   readonly geo?: { readonly lat: number; readonly long: number }
 }
 
-/** An interval of an aggregated read: `datetime`, and a member for each function. */
+/** An interval of an aggregated read, with `datetime` and a member for each function. */
 export type ReadInterval = Readonly<Record<string, unknown>> & { readonly datetime: string }
 
-/** The query of a read (contract §6), in its own words. */
+/** The query parameters of a read (contract §6), under their names in the URL. */
 export interface ReadQuery {
   readonly startDate?: string
   readonly endDate?: string
@@ -42,12 +42,12 @@ function withQuery(path: string, query: object): string {
   return parameters.size === 0 ? path : `${path}?${parameters}`
 }
 
-/** The limit of a page; undefined where the server chooses how much an answer has. */
+/** The limit of a page; undefined with `points`, since the server then chooses how many intervals it returns. */
 function pageLimit({ points }: ReadQuery, left: number): number | undefined {
   return points === undefined ? Math.min(left, maximumPage) : undefined
 }
 
-/** Items of a resource, page after page, at most `limit`. */
+/** Yields at most `limit` records or intervals of a resource. Reads page after page. */
 export async function* readItems<Item>(
   client: ServerClient,
   [thingId, key]: readonly [thingId: string, key: string],
@@ -65,8 +65,8 @@ export async function* readItems<Item>(
 }
 
 /**
- * Intervals of several resources in the order of time, page after page, up to the place where one of them has had `limit`.
- * Those of one time come in the order of the keys.
+ * Yields intervals of several resources in the order of time, until one of the resources has had `limit` intervals. Intervals of
+ * the same time are in the order of `keys`. Reads page after page.
  */
 export async function* readIntervals(
   client: ServerClient,
@@ -96,36 +96,36 @@ export async function* readIntervals(
   }
 }
 
-/** How many records of a resource there are, counted by the server. */
+/** The number of records of a resource in a range, counted by the server. */
 export async function countRecords(
   client: ServerClient,
   thingId: string,
   key: string,
   range: TimeRange = {},
 ): Promise<number> {
-  // One interval that holds all of the time there is.
+  // One interval that contains all datetimes.
   const query = { ...range, aggregate: 'count', interval: '99999999d' }
   let count = 0
   for await (const item of readItems<{ count: number }>(client, [thingId, key], query)) count += item.count
   return count
 }
 
-/** Of each resource of a thing; none if there is no such thing any more. */
+/** The newest record of each resource of a thing; empty if the thing no longer exists. */
 export async function newestRecords(client: ServerClient, thingId: string) {
   type Newest = readonly { readonly key: string; readonly values: readonly ReadRecord[] }[]
   const asked = client.call<Newest>(`/v2/things/${thingId}/all_resources?limit=1`)
   return await orIfRefused(asked, 404, [])
 }
 
-/** Of a path of the settings, the key is that of its resource. */
+/** The key of the resource that a key belongs to: `$settings` for a path such as `$settings.rate`. */
 function resourceOf(key: string): string {
   return key.startsWith('$') ? key.replace(/\..*/, '') : key
 }
 
-/** How many keys a message names. */
+/** Maximum number of keys that a message names. */
 const namedKeys = 20
 
-/** Resources of a thing among `keys`: those that are there, those that are not, and a text for people on what the thing has. */
+/** Splits `keys` into those that the thing has and those that it does not have. `has` names the thing's keys in words. */
 export async function knownKeys(client: ServerClient, thingId: string, keys: readonly string[]) {
   const listed = await listResources(client, thingId)
   const isListed = (key: string) => listed.includes(resourceOf(key))
@@ -138,7 +138,7 @@ export async function knownKeys(client: ServerClient, thingId: string, keys: rea
   }
 }
 
-/** Names of the resources of a thing. */
+/** The keys of all resources of a thing. */
 export async function listResources(client: ServerClient, thingId: string): Promise<readonly string[]> {
   const { resources } = await client.call<{ resources: string[] }>(`/v2/things/${thingId}/resources`)
   return resources

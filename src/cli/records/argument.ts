@@ -10,7 +10,7 @@ export function isReading(operand: string): boolean {
 }
 
 /**
- * The record of `temperature=21.5`: what is JSON is taken as such, everything else as a string.
+ * The record of an operand such as `temperature=21.5`. If the value is JSON, it is parsed; otherwise it is a string.
  *
  * @throws CommandError usage
  */
@@ -39,16 +39,16 @@ export function readingOf(operand: string): Pick<WrittenRecord, 'key' | 'value'>
   }
 }
 
-/** Of an operand in which a number becomes a string: none or one. */
+/** At most one note: that the value of an operand looks like a number but is stored as text. */
 export function notesOf(operand: string): string[] {
   const { key, value } = readingOf(operand)
   const text = textIn(value)
-  // One that is quoted is meant as a string.
+  // A quoted value is meant as a string.
   if (text === undefined || operand.includes(`"${text}"`) || !nearlyNumber.test(text)) return []
   return [`${key}: ${text} is stored as text; ${whyText(text, '21.5')}`]
 }
 
-/** `60.08,23.54`. @throws CommandError usage */
+/** Parses a position such as `60.08,23.54`. @throws CommandError usage */
 export function geoOf(text: string): { lat: number; long: number } {
   const [lat = 91, long = 181, ...others] = text
     .split(',')

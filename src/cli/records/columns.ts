@@ -3,50 +3,50 @@ import { usageError } from '../exit.ts'
 import { type Held, heldBy, type TimeOptions, unread, unreadable } from './times.ts'
 import type { Decimal, TextNotes } from './values.ts'
 
-/** What the command line says of the columns and cells of a file. */
+/** The command-line options about the columns and cells of a file. */
 export interface FileOptions extends TimeOptions {
-  /** Of every record, where the file has no column of keys. */
+  /** Key of every record, if the file has no column of keys. */
   readonly key?: string | undefined
   readonly geoColumns?: readonly [lat: string, long: string] | undefined
   readonly decimal?: Decimal | undefined
 }
 
 export interface Column {
-  /** Its place in a row, from 0. */
+  /** Index of the column in a row, from 0. */
   readonly at: number
   readonly name: string
 }
 
-/** Where in a row is what. */
+/** What each column of a file contains. */
 export interface Columns {
   readonly all: readonly Column[]
   readonly time: Column | undefined
-  /** Days of what are only times of day in `time`. */
+  /** The column of the days, if `time` only has times of day. */
   readonly date: Column | undefined
   readonly geo: readonly [lat: Column, long: Column] | undefined
-  /** Of a row that is one record: its key, or the column of it; undefined: each column of `values` is a key. */
+  /** If each row is one record: its key, or the column of its key. If undefined, each column of `values` is a key. */
   readonly key: Column | string | undefined
   readonly values: readonly Column[]
-  /** Of the result of a database query: the number of the series that the row is of. */
+  /** In the result of a database query: the column with the number of the series that a row belongs to. */
   readonly series: Column | undefined
   readonly leftOut: readonly Column[]
-  /** A note on columns whose names differ in a number alone, should all rows be of whole days; or empty. */
+  /** Note to show if all rows are of whole days and columns have names that differ only in a number; empty without such columns. */
   readonly hours: string
 }
 
 export interface FileListener {
-  /** What columns are, before the first record of them. */
+  /** Called with the columns before the first record that is read from them. */
   readonly onColumns: (columns: Columns) => void
   readonly notes: TextNotes
 }
 
-/** A column with what its name and its first cell say. */
+/** A column, and what its name and its first cell suggest. */
 interface Candidate extends Column {
-  /** Of the name, less brackets: `createdAt (UTC)` is `created`, `at`. None of a column that a database adds to a result. */
+  /** Words of the name without brackets: `created`, `at` for `createdAt (UTC)`. Empty if a database has added the column. */
   readonly words: readonly string[]
-  /** The words without what separates them. */
+  /** The words joined without separators. */
   readonly called: string
-  /** Of the first row. */
+  /** The cell in the first row. */
   readonly cell: unknown
   readonly held: Held
 }
@@ -54,16 +54,16 @@ interface Candidate extends Column {
 const ofDay: readonly Held[] = ['day', 'midnight']
 const timeNames = ['datetime', 'time', 'timestamp', 'ts', 'epoch']
 const keyNames = ['key', 'field', 'metric', 'variable', 'entityid']
-/** Of these, one is among the words of a name. */
+/** A column can be the latitude if its name has one of these words, and the longitude if it has one of `longWords`. */
 const latWords = ['lat', 'latitude']
 const longWords = ['long', 'lon', 'lng', 'longitude']
 
-/** What a database says of a result itself, beside `_time`, `_value` and `_field`. */
+/** Names of columns that a database adds to a query result, except `_time`, `_value` and `_field`. */
 const ofQueryResult = /^(?:_(?!time$|value$|field$).*|result|table)$/
 
 /**
- * Decides what each column is: by the options; else the time by its first cell, the others by their names. Two columns that
- * could both be the time, or another of these, are for the user to choose from.
+ * Decides what each column contains: by the options; else the time by its name or first cell, all others by their names. If two
+ * columns could both be the time, for example, the user has to choose.
  *
  * @param cells the first row; empty if there is none
  * @param isRecord whether a row is one record with a key and a value, as a line of JSON is
@@ -114,7 +114,7 @@ export function columnsOf(
   return columns
 }
 
-/** The time, and the day beside it where it is a time of day alone. */
+/** The column of the time and, if it only has times of day, the column of the day. */
 function timeColumns(columns: readonly Candidate[], options: FileOptions) {
   const time =
     options.timeColumn === undefined
@@ -129,7 +129,7 @@ function timeColumns(columns: readonly Candidate[], options: FileOptions) {
   return { time, date: choose(days, ['date'], 'the day', 'call that one date') }
 }
 
-/** Why no column is the time: of the cell in the first row that is nearest to one, else of all. */
+/** Why no column is the time. Names the cell of the first row that is most similar to a time, or else all cells. */
 function noTimeText(columns: readonly Candidate[]): string {
   const cells = columns.map(({ name, cell }) => [shownName(name), String(cell ?? '').trim()] as const)
   const [near, text] = unread.flatMap(([form]) => cells.find(([, cell]) => form.test(cell)) ?? [])
@@ -138,7 +138,7 @@ function noTimeText(columns: readonly Candidate[]): string {
   return `no column has a time in its first row: ${all}. Name the one that has times with --time-column, or give the readings that of their receipt with --now`
 }
 
-/** Those that could be the time: one of a name for it goes before one whose first cell is a time. */
+/** The columns that could be the time. Columns that are named like a time take precedence over columns whose first cell is one. */
 function timeCandidates(columns: readonly Candidate[], { timeUnit, date }: FileOptions) {
   const named = columns.filter(({ called }) => timeNames.includes(called))
   if (named.length > 0 || timeUnit?.isOfDay) return named
@@ -161,20 +161,20 @@ function geoColumns(columns: readonly Candidate[], given: FileOptions['geoColumn
     return [namedColumn(columns, lat, '--geo-columns'), namedColumn(columns, long, '--geo-columns')]
   }
   const how = 'name both with --geo-columns <lat,long>'
-  // A column lat_long is none of them.
+  // A column lat_long is neither the latitude nor the longitude.
   const withOne = (known: readonly string[], other: readonly string[]) =>
     columns.filter(({ words }) => words.some(w => known.includes(w)) && !words.some(w => other.includes(w)))
   const lat = choose(withOne(latWords, longWords), latWords, 'the latitude', how)
   const long = choose(withOne(longWords, latWords), longWords, 'the longitude', how)
   if (lat && long) return [lat, long]
   const lone = lat ?? long
-  // A press can be long, too.
+  // In a name of several words, such as long_press, the word may have another meaning.
   if (!lone || lone.words.length > 1) return undefined
   const missing = lat ? 'longitude: call it long, lon, lng or longitude' : 'latitude: call it lat or latitude'
   throw usageError(`there is a column ${shownName(lone.name)} but none of the ${missing}, or ${how}`)
 }
 
-/** undefined: each column is a key of its own. */
+/** The key and the column of the value, if each row is one record; undefined if each column is a key of its own. */
 function keyAndValue(columns: readonly Candidate[], given: string | undefined) {
   const find = (names: readonly string[], what: string) => {
     const found = columns.filter(({ called }) => names.includes(called))
@@ -198,10 +198,10 @@ function keyAndValue(columns: readonly Candidate[], given: string | undefined) {
 }
 
 /**
- * The column among these; undefined if there is none.
+ * Chooses the only column that fits; undefined if there is none.
  *
- * @param own names that go before others, the first of them first
- * @throws CommandError usage if it could be more than one
+ * @param own names that take precedence over all others, in order of precedence
+ * @throws CommandError usage if more than one column fits
  */
 function choose<C extends Column>(
   columns: readonly C[],
@@ -224,7 +224,7 @@ function namedColumn(columns: readonly Candidate[], wanted: string, option: stri
   throw usageError(`${option}: there is no column ${shownName(wanted)} among ${which}`)
 }
 
-/** `createdAt`, `CREATED_AT` and `Created at (UTC)` are `created`, `at`. */
+/** The words of a name: `created` and `at` for `createdAt`, `CREATED_AT` and `Created at (UTC)`. */
 function wordsOf(name: string): string[] {
   return name
     .normalize('NFKC')
@@ -248,15 +248,15 @@ function refuseBadKeys(keys: readonly string[]): void {
   )
 }
 
-/** A record as a line of NDJSON. */
+/** An example of a line of NDJSON, for messages. */
 export const recordShape = '{"key":"depth","value":9.8,"datetime":"2026-11-21T09:30:00Z"}'
 
-/** A name as messages show it: in quotes if it is not one plain word. */
+/** A name as messages show it: in quotes unless it is one plain word. */
 export function shownName(name: string): string {
   return /^[\w$.-]+$/.test(name) ? name : JSON.stringify(name)
 }
 
-/** Names as messages show them. */
+/** A list of names as messages show it. */
 export function namesText(names: readonly string[], none = 'none'): string {
   return names.map(shownName).join(', ') || none
 }

@@ -9,20 +9,20 @@ import { faultAt, type Sourced } from './sourced.ts'
 type Cell = string | undefined
 
 interface CsvRow {
-  /** On which it begins, from 1. */
+  /** Number of the line on which the row begins, from 1. */
   readonly line: number
   readonly cells: readonly Cell[]
-  /** Bytes up to its end, as UTF-8. */
+  /** Number of bytes of the file up to the end of the row, as UTF-8. */
   readonly end: number
 }
 
-/** What databases write about a result in front of its header, and of each further one in the same file. */
+/** The first cell of rows that databases write before the header of each result in a file. */
 const annotation = /^#(?:group|datatype|default)$/
 
 /**
- * Records of a CSV file with a header. Header and first row say what the columns are (`columnsOf`).
+ * Yields the records of a CSV file with a header. The header and the first row determine what the columns contain (`columnsOf`).
  *
- * @throws CommandError usage: they do not say it; or failed, as `RowReader`
+ * @throws CommandError usage, as `columnsOf`, or failed, as `RowReader`
  */
 export async function* csvRecords(
   texts: AsyncIterable<string>,
@@ -35,10 +35,10 @@ export async function* csvRecords(
   let broken: Sourced | undefined
   for await (const row of csvRows(texts)) {
     if (!('cells' in row)) broken = row
-    // Behind it comes a header, also in the middle of a file.
+    // An annotation is followed by a new header, even in the middle of a file.
     else if (annotation.test(row.cells[0] ?? '')) header = columns = undefined
     else if (!header) header = row.cells.map(name => name ?? '')
-    // Files that were joined have their header again.
+    // Files that were joined repeat their header, which is skipped.
     else if (!isHeader(row, header)) {
       columns ??= columnsOf(header, row.cells, options, listener)
       yield { ...rowRecords(row, columns, reader), end: row.end }
@@ -54,7 +54,7 @@ function isHeader({ cells }: CsvRow, header: readonly string[]): boolean {
 
 function rowRecords({ line, cells }: CsvRow, columns: Columns, reader: RowReader): Sourced {
   const count = columns.all.length
-  // Some programs end rows with a separator, but not the header.
+  // Some programs end each row with a separator, but not the header.
   const isSurplus = cells.slice(count).some(cell => cell !== undefined)
   if (cells.length < count || isSurplus) {
     const hint = isSurplus ? '; is a cell with a separator in it, such as a decimal comma, not quoted?' : ''
@@ -63,10 +63,10 @@ function rowRecords({ line, cells }: CsvRow, columns: Columns, reader: RowReader
   return reader.read(line, cells, columns)
 }
 
-/** Characters of a row at most: a value has 64 KiB, and a quote that is never closed must not fill the memory. */
+/** Maximum length of a row, characters. A value has at most 64 KiB, and a quote that is never closed must not fill the memory. */
 const maximumRow = 4 * 1024 * 1024
 
-/** What is taken that RFC 4180 does not have: quotes in the middle of a cell, empty lines, every line end. */
+/** Accepts what RFC 4180 does not allow: quotes in the middle of a cell, empty lines, any line end, rows of different lengths. */
 const lenience = {
   record_delimiter: ['\r\n', '\n', '\r'],
   relax_column_count: true,
@@ -74,15 +74,15 @@ const lenience = {
   skip_empty_lines: true,
 }
 
-/** A first line that says the separator alone, as spreadsheets write it. */
+/** A first line that only names the separator, as spreadsheets write it. */
 const separatorLine = /^"?sep=(.)"?\r?\n?/i
 
-/** Of those that would do equally well, the first: a comma stands in names and numbers, too. */
+/** Possible separators. If several fit equally well, the first is used; the comma is last, since it also occurs within cells. */
 const separators = ['\t', ';', '|', ',']
 
 /**
- * Rows of CSV (RFC 4180), also with `;` or tabs between the cells, and every line end. Empty lines are skipped. Behind a row
- * that cannot be read nothing can: a fault is the last.
+ * Yields the rows of CSV (RFC 4180) with any of `separators` and any line end. Skips empty lines. If a row cannot be read, its
+ * fault is the last item, since nothing after it can be read either.
  */
 async function* csvRows(texts: AsyncIterable<string>): AsyncGenerator<CsvRow | Sourced> {
   const parts = longBegun(texts)
@@ -91,7 +91,7 @@ async function* csvRows(texts: AsyncIterable<string>): AsyncGenerator<CsvRow | S
   let line = first === '' ? 1 : 2
   const rows: CsvRow[] = []
   const parser = parserOf(separator, (cells, raw, end) => {
-    // Of the line ends in `raw`, only those in a cell can be of two characters.
+    // In `raw`, only a line end within a cell can have two characters.
     const emptyLines = raw.search(/[^\r\n]/)
     line += emptyLines
     rows.push({ line, cells, end })
@@ -115,7 +115,7 @@ async function* csvRows(texts: AsyncIterable<string>): AsyncGenerator<CsvRow | S
   if (broken) yield faultAt(line, '', brokenText(broken))
 }
 
-/** The same texts, put together until the first holds three lines, if there are so many: `sep=;`, header and first row. */
+/** Yields the texts, joined until the first one has three lines, if there are that many: `sep=;`, the header and the first row. */
 async function* longBegun(texts: AsyncIterable<string>): AsyncGenerator<string, undefined> {
   let [begin, isLong] = ['', false]
   for await (const text of texts) {
@@ -128,7 +128,7 @@ async function* longBegun(texts: AsyncIterable<string>): AsyncGenerator<string, 
   if (begin !== '') yield begin
 }
 
-/** What cuts header and first row into equally many cells, and most. */
+/** The separator that divides the header and the first row into the same number of cells, and into the most cells. */
 function separatorOf(begin: string): string {
   const counts = separators.map(delimiter => {
     const options = { ...lenience, delimiter, skip_records_with_error: true, to: 2 }
@@ -141,14 +141,14 @@ function separatorOf(begin: string): string {
 
 type OnRow = (cells: readonly Cell[], raw: string, end: number) => void
 
-/** Rows are taken as they are found: of a stream that fails, those that wait in it are lost. */
+/** A parser that gives each row to `onRow` when it is found. Rows that waited in the stream would be lost if the stream failed. */
 function parserOf(delimiter: string, onRow: OnRow): Parser {
   const parser = parse({
     ...lenience,
     delimiter,
     max_record_size: maximumRow,
     on_record: (found, { bytes }) => {
-      // With `raw` it is no list of cells, whatever the types say.
+      // With the option `raw`, `found` is not a list of cells, although its type says so.
       const { record, raw } = found as unknown as { record: readonly string[]; raw: string }
       onRow(cellsOf(record, raw, delimiter), raw, bytes)
       return null
@@ -156,13 +156,13 @@ function parserOf(delimiter: string, onRow: OnRow): Parser {
     raw: true,
     trim: true,
   })
-  // The callbacks of `write` and `end` get the error.
+  // The error is ignored here, since the callbacks of `write` and `end` get it.
   return parser.on('error', () => {}).resume()
 }
 
 /**
- * An empty text in quotes is a text, and nothing at all is no cell. The parser tells them apart only through `cast`, which takes
- * seven times as long as all the rest: only a row that may have such a text is read so.
+ * The cells of a row: an empty text if it is quoted, undefined if it is not. The parser distinguishes these only with `cast`, which
+ * takes seven times as long as all the rest, so only rows that may have a quoted empty text are parsed with it.
  */
 function cellsOf(record: readonly string[], raw: string, delimiter: string): readonly Cell[] {
   if (!record.includes('')) return record

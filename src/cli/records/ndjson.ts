@@ -5,10 +5,10 @@ import { RowReader } from './row-records.ts'
 import { faultAt, type Sourced } from './sourced.ts'
 import { linesOf } from './text.ts'
 
-/** A line of NDJSON: an object, or why it is none. */
+/** A line of NDJSON: the fields of its object, or why it is not an object. */
 export type JsonLine = Sourced & { readonly end: number; readonly fields?: Record<string, unknown> }
 
-/** Objects, one a line. Empty lines are skipped. */
+/** Parses texts with one object per line. Empty lines are skipped. */
 export async function* jsonLines(texts: AsyncIterable<string>): AsyncGenerator<JsonLine> {
   let [line, end] = [0, 0]
   for await (const text of linesOf(texts)) {
@@ -33,8 +33,8 @@ function parseLine(line: number, text: string): Omit<JsonLine, 'end'> {
 }
 
 /**
- * Records of NDJSON: one a line, with a key, a value, a time and maybe a position (`geo`, or latitude and longitude). Its
- * fields are found by their names as the columns of CSV are (`columnsOf`).
+ * Yields the records of NDJSON. Each line is a record with a key, a value, a time and perhaps a position (`geo`, or latitude and
+ * longitude). The fields are found by their names, like the columns of CSV (`columnsOf`).
  *
  * @throws CommandError failed, as `RowReader`
  */
@@ -67,7 +67,7 @@ export async function* ndjsonRecords(
   }
 }
 
-/** As the server takes it, so that it goes before a latitude and longitude. */
+/** Adds `geo` in the form that the server accepts. It takes precedence over fields of latitude and longitude. */
 function withGeo(read: Sourced, geo: unknown): Sourced {
   if (geo === undefined || geo === null || read.fault) return read
   const records = read.records.map(record => ({ ...record, geo: geo as { lat: unknown; long: unknown } }))

@@ -7,21 +7,21 @@ import { type Decimal, jsonOrText, plainNumber, type TextNotes } from './values.
 
 type Reading = Pick<WrittenRecord, 'key' | 'value'>
 
-/** Times of a key that are compared with those behind them: of a file of seconds, all would fill the memory. */
+/** Maximum number of times that are remembered to find repeated times of a key. Those of a large file would fill the memory. */
 const timesInMemory = 10_000
 
-/** Makes records of the rows of one file, in their order. */
+/** Makes records from the rows of one file, which must be read in their order. */
 export class RowReader {
   readonly #times: RowTimes
   readonly #toValue: (cell: unknown) => unknown
   readonly #decimal: Decimal
   readonly #notes: TextNotes
-  /** Of a query result: the table of a key. Two places that measure the same are two tables with one key. */
+  /** In a query result: the table of each key. Two places that measure the same quantity are two tables with the same key. */
   readonly #tables = new Map<string, unknown>()
-  /** Of each key, its values by their times. */
+  /** The values of each key, by time. */
   readonly #values = new Map<string, Map<string, unknown>>()
 
-  /** @param isText whether cells are texts, out of which values are still to be read */
+  /** @param isText whether cells are texts from which values still have to be parsed */
   constructor(options: FileOptions, notes: TextNotes, isText: boolean) {
     this.#times = new RowTimes(options)
     this.#decimal = options.decimal ?? '.'
@@ -30,15 +30,15 @@ export class RowReader {
   }
 
   /**
-   * The records of a row. Where the columns are keys, its position is a record of its own, too: `$geo`.
+   * The records of a row. If the columns are keys, the position of the row is also a record of its own, with the key `$geo`.
    *
-   * @param line on which it begins, from 1
-   * @param cells texts of CSV, values of JSON; undefined: empty
-   * @throws CommandError failed if the file as a whole cannot be read rightly, with what to add to it
+   * @param line number of the line on which the row begins, from 1
+   * @param cells texts of CSV or values of JSON; undefined for an empty cell
+   * @throws CommandError failed, with a remedy, if the file as a whole cannot be read correctly
    */
   read(line: number, cells: readonly unknown[], columns: Columns): Sourced {
     const cellOf = (column: Column | undefined) => column && cells[column.at]
-    // Of an empty row, too: a midnight may lie in it.
+    // The time is also read if the row is empty, since the row may be the first one after a midnight.
     const found = this.#times.of(
       line,
       cellOf(columns.time),
@@ -86,9 +86,9 @@ export class RowReader {
   }
 
   /**
-   * Two rows of one key at one time. If the time is coarse, the rest of it is in another column, or nowhere.
+   * Notes that two rows have the same key and time. If the time is coarse, the rest of it is in another column, or missing.
    *
-   * @throws CommandError failed
+   * @throws CommandError failed if the time is coarse
    */
   #refuseTwice(line: number, { key, value }: Reading, { datetime, at = datetime, isCoarse }: RowTime): void {
     if (at === undefined) return
@@ -110,7 +110,7 @@ export class RowReader {
     const filled = key === undefined ? values.filter(({ at }) => cells[at] !== undefined) : values
     return filled.map(({ at, name }) => {
       const own = typeof key === 'object' ? cells[key.at] : (key ?? name)
-      // The server refuses a key that is none.
+      // If the key is not a string, the server refuses the record.
       return { key: typeof own === 'string' ? own : '', value: this.#toValue(cells[at]) }
     })
   }

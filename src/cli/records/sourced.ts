@@ -1,4 +1,4 @@
-/** A record as it goes into a write (contract §2). */
+/** A record as it is sent in a write (contract §2). */
 export interface WrittenRecord {
   readonly key: string
   readonly value: unknown
@@ -6,20 +6,20 @@ export interface WrittenRecord {
   readonly datetime?: unknown
 }
 
-/** Why no record can be read out of a line. */
+/** Why no record can be read from a line. */
 export interface Fault {
-  /** Empty: the line as a whole. */
+  /** The faulty field; empty if the whole line is faulty. */
   readonly field: string
   readonly message: string
 }
 
-/** What one line of a file holds: records, or why none can be read out of it. */
+/** The content of one line of a file: records, or why no records can be read from the line. */
 export interface Sourced {
-  /** From 1. */
+  /** Line number, from 1. */
   readonly line: number
   readonly records: readonly WrittenRecord[]
   readonly fault?: Fault
-  /** Bytes of the file up to its end, as UTF-8. */
+  /** Number of bytes of the file up to the end of the line, as UTF-8. */
   readonly end?: number
 }
 

@@ -2,9 +2,9 @@ import { TextDecoder } from 'node:util'
 import { failure } from '../exit.ts'
 
 /**
- * Text of a file, part by part, less a byte order mark: UTF-8, or UTF-16 where such a mark says so, as spreadsheets write it.
+ * Decodes the text of a file, part by part: UTF-8, or UTF-16 with a byte order mark, as spreadsheets write it. Drops the mark.
  *
- * @throws CommandError failed if it is no such text
+ * @throws CommandError failed if the file is not such a text
  */
 export async function* decoded(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   let decoder: TextDecoder | undefined
@@ -27,7 +27,7 @@ function decoderFor([first, second]: Uint8Array): TextDecoder {
   return new TextDecoder(mark, { fatal: true })
 }
 
-/** @param chunk undefined: there is no more */
+/** @param chunk undefined at the end of the file */
 function decode(decoder: TextDecoder, chunk?: Uint8Array): string {
   try {
     return decoder.decode(chunk, { stream: chunk !== undefined })
@@ -36,7 +36,7 @@ function decode(decoder: TextDecoder, chunk?: Uint8Array): string {
   }
 }
 
-/** Lines without their ends, LF or CRLF. */
+/** Splits texts into lines, without their line ends (LF or CRLF). */
 export async function* linesOf(texts: AsyncIterable<string>): AsyncGenerator<string> {
   let open = ''
   for await (const text of texts) {

@@ -3,18 +3,18 @@ import type { TimeZone } from '../../core/time/time-zone.ts'
 import { milliseconds } from '../../core/time/utc-buckets.ts'
 import { failure } from '../exit.ts'
 
-/** Of one number of a column of Unix times, in milliseconds. */
+/** Length of the units of Unix times, milliseconds. */
 const unixUnits = { s: 1000, ms: 1, us: 1e-3, ns: 1e-6 } as const
 
-/** Unit of a column of numbers: `count` milliseconds each, or `hhmm` (`930` is 09:30). */
+/** The unit of times that are numbers. `count` is its length in milliseconds, or `hhmm`, in which `930` is 09:30. */
 export interface TimeUnit {
   readonly name: string
   readonly count: number | 'hhmm'
-  /** Whether numbers count from the midnight of a day beside them; else from 1970 on. */
+  /** Whether the numbers count from midnight of the day in another column; otherwise they count from 1970. */
   readonly isOfDay: boolean
 }
 
-/** @param name `s`, `ms`, `us`, `ns`: Unix times; `hhmm`, or a length such as `1h` and `30m`: times of day @returns undefined if it is none */
+/** @param name `s`, `ms`, `us` or `ns` for Unix times; `hhmm`, `1h`, `30m` etc. for times of day @returns undefined if unknown */
 export function timeUnitOf(name: string): TimeUnit | undefined {
   if (Object.hasOwn(unixUnits, name)) {
     return { name, count: unixUnits[name as keyof typeof unixUnits], isOfDay: false }
@@ -25,29 +25,29 @@ export function timeUnitOf(name: string): TimeUnit | undefined {
   return { name, count: Number(count) * milliseconds[unit as 's' | 'm' | 'h'], isOfDay: true }
 }
 
-/** What the command line says of the times of a file. */
+/** The command-line options about the times of a file. */
 export interface TimeOptions {
   readonly timeColumn?: string | undefined
-  /** Of a column of numbers. */
+  /** Unit of the times, if they are numbers. */
   readonly timeUnit?: TimeUnit | undefined
-  /** Of times that name no zone. */
+  /** Zone of the times that name no zone. */
   readonly zone?: { readonly name: string; readonly clocks: TimeZone } | undefined
-  /** Day of the first row, where the file has times of day alone. */
+  /** Day of the first row, if the file only has times of day. */
   readonly date?: string | undefined
-  /** A record without a time gets that of its receipt; `once`: all of them at about the same time. */
+  /** If set, records without a time get their time of receipt; `once` if all of them are received at about the same time. */
   readonly now?: 'each' | 'once' | undefined
 }
 
 export interface RowTime {
-  /** RFC 3339. */
+  /** RFC 3339; absent if the record gets its time of receipt. */
   readonly datetime?: string
-  /** The time that rows without one share. */
+  /** Name of the time that all rows without a time share. */
   readonly at?: string
-  /** Whether the rows may have finer times: this one is a day, a number of hours, or 00:00 where no row before has another time. */
+  /** Whether the row may have a finer time: this one is a day, counts hours, or is 00:00, as in all rows before. */
   readonly isCoarse?: boolean
 }
 
-/** A string says why there is none. */
+/** The time of a row, or a string that says why there is none. */
 type Found = RowTime | string
 
 const dayForm = String.raw`\d{4}-\d\d?-\d\d?|\d{4}/\d\d?/\d\d?|\d{4}\.\d\d?\.\d\d?|\d\d?\.\d\d?\.\d{4}|\d{8}`
@@ -60,18 +60,18 @@ const timeOfDay = new RegExp(`^${clockForm}${zoneForm}?$`, 'i')
 const dayAndTime = new RegExp(`^(${dayForm})(?:[t_]|,? +)(${clockForm}${zoneForm}?)$`, 'i')
 const clockParts = /^(\d\d?):?(\d\d)(?::?(\d\d))?(?:[.,](\d+))?(?: ?([ap])m)?(.*)$/i
 const zoneAtEnd = new RegExp(`${zoneForm}$`, 'i')
-/** `2026070112` and `202607011200`; as Unix times they are of 2034, and of 1976. */
+/** Matches times such as `2026070112` and `202607011200`. As Unix times in s and ms, these would be in 2034 and in 1976. */
 const digitsOfHour = /^20\d{8}(?:\d\d)?$/
 const number = /^\d+(?:[.,]\d+)?$/
 const unixYear = 365 * milliseconds.d
 const year1990 = Date.UTC(1990)
 
 /**
- * Reads a time as files have it: the forms of the contract, and day and time of day with `-`, `/` or `.` in the day, a zone
- * spelled as `UTC`, `+0200` or `+02`, `AM` and `PM`; a day alone is its midnight.
+ * Parses a time as it is spelled in files: the forms of the contract, and a day with `-`, `/` or `.` before a time of day, which
+ * may have `AM` or `PM` and a zone such as `UTC`, `+0200` or `+02`. A day alone is its midnight.
  *
- * @returns milliseconds since the epoch, UTC where the text names no zone; undefined if it is no such text, no real time, or could
- * be two: `03/04/2026`
+ * @returns milliseconds since the epoch, as UTC if the text names no zone; undefined if the form is unknown, the time does not
+ * exist, or the text is ambiguous, such as `03/04/2026`
  */
 export function parseTime(text: string): number | undefined {
   const [, dayText = text, clock = '00:00'] = dayAndTime.exec(text) ?? []
@@ -82,15 +82,15 @@ export function parseTime(text: string): number | undefined {
 }
 
 /**
- * A time of day on a day, as `parseTime`.
+ * Parses a day and a time of day. Returns the same as `parseTime`.
  *
- * @param dayText `2026-06-30`, `30.06.2026`
- * @param clock `09:48`, `094800`, `9:48:00 PM`
+ * @param dayText for example `2026-06-30` or `30.06.2026`
+ * @param clock for example `09:48`, `094800` or `9:48:00 PM`
  */
 function timeOn(dayText: string, clock: string): number | undefined {
   const [, hour = '', minute = '', second = '00', fraction = '0', half, zone = ''] =
     clockParts.exec(clock) ?? []
-  // 12 AM is midnight, 12 PM noon.
+  // 12 AM is midnight, 12 PM is noon.
   const hours = half ? (Number(hour) % 12) + (half.toLowerCase() === 'p' ? 12 : 0) : Number(hour)
   const [, offset, minutes = '00'] = /([+-]\d\d):?(\d\d)?$/.exec(zone) ?? []
   const time = `${String(hours).padStart(2, '0')}:${minute}:${second}.${fraction}`
@@ -103,10 +103,10 @@ function isoDay(text: string): string {
   return `${year}-${month.padStart(2, '0')}-${last.padStart(2, '0')}`
 }
 
-/** What the text of a cell is by itself; a `midnight` is a day that is spelled with 00:00. */
+/** What the text of a cell looks like. A `midnight` is a day that is spelled with 00:00. */
 export type Held = 'nothing' | 'day' | 'midnight' | 'clock' | 'time' | 'other'
 
-/** @param cell a text of CSV, a value of JSON; digits alone could be any number, and are no time here */
+/** @param cell a text of CSV or a value of JSON. Digits alone do not count as a time, since they could be any number */
 export function heldBy(cell: unknown): Held {
   if (cell === undefined || cell === null || cell === '') return 'nothing'
   const text = typeof cell === 'string' ? cell.trim() : ''
@@ -120,7 +120,7 @@ export function heldBy(cell: unknown): Held {
 /** Reads the times of the rows of one file, in their order. */
 export class RowTimes {
   readonly #options: TimeOptions
-  /** Midnight of the day of the row before, and its time since then. */
+  /** Midnight of the previous row's day, milliseconds. `#last` is the time of day of that row. */
   #midnight: number
   #last: { readonly time: number; readonly text: string } | undefined
   #hasClock: boolean
@@ -132,12 +132,12 @@ export class RowTimes {
   }
 
   /**
-   * The time of a row, as RFC 3339; nothing if the record is to get that of its receipt.
+   * The time of a row. Its `datetime` is absent if the record gets its time of receipt.
    *
-   * @param time a cell of a file or a value of JSON
-   * @param date the day of a time of day, where the file has it apart; undefined: it has not
-   * @param others what may name a zone of the time zone database: cells, words of the header
-   * @throws CommandError failed if it is not clear of which day or zone the row is
+   * @param time a text of CSV or a value of JSON
+   * @param date the day of the row, if the file has a separate column for it; undefined if not
+   * @param others returns texts that may name a zone of the time zone database: cells, and words of the header
+   * @throws CommandError failed if the day or the zone of the row is not clear
    */
   of(line: number, time: unknown, date: unknown, others: () => readonly unknown[]): Found {
     const { now, timeUnit } = this.#options
@@ -149,7 +149,7 @@ export class RowTimes {
     const text = typeof time === 'string' ? time.trim() : JSON.stringify(time)
     const local = this.#local(line, text, date)
     if (typeof local === 'string') return local
-    // The last of a day may look like an offset: 2026-06-30.
+    // The end of a day may look like an offset, as in 2026-06-30.
     const bare = day.test(text) ? text : text.replace(zoneAtEnd, '')
     const isCoarse = this.#isCoarse(text, parseTime(bare) ?? local)
     if (bare !== text || timeUnit?.isOfDay === false) return { datetime: formatDatetime(local), isCoarse }
@@ -160,13 +160,13 @@ export class RowTimes {
 
   #isCoarse(text: string, shown: number): boolean {
     if (this.#options.timeUnit?.isOfDay || day.test(text)) return true
-    // As Thingwire itself writes a midnight.
+    // A time that ends like this was written by Thingwire itself, so 00:00 is exact.
     const isMidnight = shown % milliseconds.d === 0 && !text.endsWith('00.000Z')
     this.#hasClock ||= !isMidnight
     return !this.#hasClock
   }
 
-  /** Milliseconds as UTC. */
+  /** Milliseconds since the epoch, as UTC if the text names no zone; a string says why there is no time. */
   #local(line: number, text: string, date: unknown): number | string {
     const { timeUnit } = this.#options
     if (timeUnit) return timeUnit.isOfDay ? ofNumber(text, timeUnit, date) : ofUnix(text, timeUnit)
@@ -180,7 +180,7 @@ export class RowTimes {
       : `${start} it counts from midnight on, give its unit with --time-unit 1h, 30m, 1m or hhmm (09:30 is 930)`
   }
 
-  /** @param local milliseconds that clocks show @throws CommandError failed without `--tz`, or if the file names another zone */
+  /** @param local local time as if it were UTC, milliseconds @throws CommandError failed without `--tz` or if the zones differ */
   #inZone(line: number, text: string, local: number, others: readonly unknown[]): number | string {
     const { zone } = this.#options
     if (!zone) {
@@ -214,8 +214,8 @@ export class RowTimes {
   }
 
   /**
-   * A step back of more than half a day is midnight. Every other step of that kind could be a row in another order, too: one
-   * that is taken for a midnight puts all rows behind it on a wrong day.
+   * Takes a step back of more than half a day for a midnight. Refuses any other step back, and a step forward of more than half a
+   * day: the rows may be unordered, and a wrong midnight would put all later rows on a wrong day.
    */
   #follow(line: number, time: number, text: string): void {
     const last = this.#last
@@ -248,13 +248,13 @@ function ofUnix(text: string, { name, count }: TimeUnit): number | string {
   return `${what}: ${why}`
 }
 
-/** The text of a day, also where it is spelled as its midnight; undefined if it is none. */
+/** The text of a day, which may be spelled as its midnight; undefined if the value is not a day. */
 function dayOf(date: unknown): string | undefined {
   const text = typeof date === 'string' ? date.trim().replace(/[t ]00:00(:00(\.0+)?)?z?$/i, '') : ''
   return day.test(text) ? text : undefined
 }
 
-/** A number that counts from the midnight of its day on; 24 hours are the next midnight. */
+/** The time of a number that counts from midnight of its day. 24 hours are the next midnight. */
 function ofNumber(text: string, { name, count }: TimeUnit, date: unknown): number | string {
   if (date === undefined) return `--time-unit ${name} needs a column date with the day of each row`
   const midnight = parseTime(dayOf(date) ?? '')
@@ -267,7 +267,7 @@ function ofNumber(text: string, { name, count }: TimeUnit, date: unknown): numbe
   return `${JSON.stringify(text)} is no time of day in ${name}`
 }
 
-/** When the clocks of a zone show a time: never, once or twice. */
+/** The instants at which the clocks of a zone show a local time: none, one or two. */
 function timesOf(local: number, clocks: TimeZone): number[] {
   const offsets = [-milliseconds.d, milliseconds.d].map(step => clocks.spanAt(local + step).offset)
   return [...new Set(offsets)]
@@ -275,7 +275,7 @@ function timesOf(local: number, clocks: TimeZone): number[] {
     .filter(time => time + clocks.spanAt(time).offset === local)
 }
 
-/** Forms of times that are not read, and what to do about them. The first row that fits counts. */
+/** Forms of times that cannot be read, with advice. The first row that fits is used. */
 export const unread: readonly (readonly [form: RegExp, advice: string])[] = [
   [/^[\d.,]+e\+?\d+$/i, 'a spreadsheet has cut off its last digits; export the times anew'],
   [/^\d\d?:\d\d\.\d+$/, 'it has minutes and seconds alone; let the spreadsheet show day and hour, too'],
@@ -289,15 +289,15 @@ function adviceOn(text: string): string {
   return unread.find(([form]) => form.test(text))?.[1] ?? 'write it as 2026-11-21T09:30:00Z'
 }
 
-/** Why a text is no time, and what to do about it. */
+/** A message that says that a text cannot be read as a time, and what to do about it. */
 export function unreadable(text: string): string {
   return `${JSON.stringify(text)} is no time that can be read: ${adviceOn(text)}`
 }
 
-/** Of the cells that look like one; paths and the like may be without number. */
+/** A cache of `placeOf`. Its size is limited, since other texts, such as paths, also look like names of zones. */
 const places = new Map<string, string | undefined>()
 
-/** `Europe/Zurich` for each of its names in the time zone database; undefined for every other text. */
+/** The main name of a zone, such as `Europe/Zurich`, for any of its names in the time zone database; undefined for other texts. */
 function placeOf(zone: unknown): string | undefined {
   if (typeof zone !== 'string' || !/^[A-Z]\w+\/[\w+/-]+$/.test(zone)) return undefined
   if (places.has(zone)) return places.get(zone)

@@ -1,30 +1,30 @@
 import { isInexact, LossyJson, parseExactly } from '../../core/json/exact-json.ts'
 import { counted } from '../output.ts'
 
-/** The character before the decimals. */
+/** The character between the whole part of a number and its decimals. */
 export type Decimal = '.' | ','
 
 const plain = /^-?(0|[1-9]\d*)([.,]\d+([eE][+-]?\d+)?|[eE][+-]\d+)?$/
 
 /**
- * One number, spelled by people, spreadsheets and sensors, and no JSON: `21,5`, `1,234.5`, `+3`, `.5`, `007`, `0x1F`, `−3`, `NaN`; also
- * between signs and with a unit: `'-2.0`, `<0.1`, `(2.5)`, `USD 5`, `21.5°C`, `5 mg/m3`.
+ * Matches a number that people, spreadsheets or sensors spell unlike JSON, such as `21,5`, `1,234.5`, `+3`, `.5`, `007`, `0x1F`,
+ * `−3` or `NaN`, perhaps with other signs around it or with a unit: `'-2.0`, `<0.1`, `(2.5)`, `USD 5`, `21.5°C`, `5 mg/m3`.
  */
 export const nearlyNumber =
   /^(?:[^\d.,]{0,6}[^\p{L}\d_.,-])?[+\-−]?\s*(\d+([.,]\d*)?|[.,]\d+|\d{1,3}([,. '’\u00a0\u202f]\d{3})+([.,]\d*)?|0x[\da-f]+|nan|inf(inity)?)(e[+-]?\d+)?\s*(?:[^\d\s:/.,_-][^\d]{0,11}\d?)?$/iu
 
-/** How JSON spells a number with this decimal sign; undefined for every other text, also for a code such as `1E5`. */
+/** The JSON text of a number with this decimal sign; undefined for any other text, and for codes such as `1E5`. */
 function jsonNumber(text: string, decimal: Decimal): string | undefined {
   return plain.test(text) && !text.includes(decimal === '.' ? ',' : '.') ? text.replace(',', '.') : undefined
 }
 
-/** The number that a text is, as JSON spells it or with a decimal comma; undefined if no 64-bit float holds it. */
+/** The number in a text, in JSON or with a decimal comma; undefined if it is not a number, or a 64-bit float would change it. */
 export function plainNumber(text: string, decimal: Decimal = '.'): number | undefined {
   const json = jsonNumber(text, decimal) ?? ''
   return json !== '' && !isInexact(json) && Number.isFinite(Number(json)) ? Number(json) : undefined
 }
 
-/** Numbers, objects and arrays as JSON spells them, true and false as spreadsheets do, too; every other text is a string. */
+/** Parses numbers, objects and arrays of JSON, and true and false in any case. Any other text remains a string. */
 export function jsonOrText(text: string, decimal: Decimal): unknown {
   const number = plainNumber(text, decimal)
   if (number !== undefined) return number
@@ -37,28 +37,28 @@ export function jsonOrText(text: string, decimal: Decimal): unknown {
   }
 }
 
-/** The text that a value is, or the first number in it that became one. */
+/** The value itself if it is a text, else the first number within it that was stored as text; undefined if there is none. */
 export function textIn(value: unknown): string | undefined {
   if (typeof value !== 'object') return typeof value === 'string' ? value : undefined
   const numbers = JSON.stringify(value).match(/(?<=")-?\d[\d.eE+-]+(?=")/g)
   return numbers?.find(isInexact)
 }
 
-/** Why a text is no number, or how it becomes one. */
+/** Says why a text is not stored as a number, or how to spell it so that it is. */
 export function whyText(text: string, number = '21.5, or as 21,5 with --decimal ,'): string {
   if (isInexact(text)) return 'a 64-bit float would change it'
   if (!/\d/.test(text)) return 'where there is no number, leave the cell empty'
   return `a number is written without quotes, signs and units, as ${number}`
 }
 
-/** Of one key; `nearly`: of the `count` texts those that are nearly numbers. */
+/** Counts for one key: `nearly` of its `count` texts are almost numbers. `first` is the text to show, `line` its line. */
 const noTexts = { numbers: 0, count: 0, nearly: 0, line: 0, first: '' }
 
 /** Counts the texts of each key that were probably meant as numbers, and collects other notes on a file. */
 export class TextNotes {
   readonly #keys = new Map<string, typeof noTexts>()
   readonly #others = new Map<string, string>()
-  /** Of columns that may be the hours of a day; or empty. */
+  /** A note on columns that may be the hours of a day; empty if there are none. */
   hours = ''
 
   add(line: number, key: string, value: unknown): void {
@@ -68,18 +68,18 @@ export class TextNotes {
     const text = textIn(value)
     if (!text) return
     const isNearly = nearlyNumber.test(text)
-    // The first that looks like a number says more than one before it.
+    // The first text that looks like a number is more useful to the reader than texts before it.
     if (texts.count === 0 || (isNearly && texts.nearly === 0)) Object.assign(texts, { line, first: text })
     texts.count++
     if (isNearly) texts.nearly++
   }
 
-  /** A note on a key: the first one is enough. */
+  /** Adds a note on a key, unless the key has a note already. */
   addOnce(key: string, note: string): void {
     if (!this.#others.has(key)) this.#others.set(key, `${key}: ${note}`)
   }
 
-  /** A line for each key with texts that look like numbers, or with both texts and numbers; then the other notes. */
+  /** A line for each key that has texts like numbers, or both texts and numbers; then all other notes. */
   lines(): string[] {
     const ofTexts = [...this.#keys].flatMap(([key, { numbers, count, nearly, line, first }]) => {
       const all = numbers > 0 ? count : nearly

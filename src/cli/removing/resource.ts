@@ -16,15 +16,15 @@ export interface Resource {
   readonly key: string
 }
 
-/** What there is of a resource in a range. */
+/** Number and time span of the records of a resource in a range. */
 export interface RecordsInRange {
   readonly records: number
-  /** RFC 3339, of the earliest and the latest of them. */
+  /** Datetime of the earliest record, RFC 3339; `last` is that of the latest record. */
   readonly first: string
   readonly last: string
 }
 
-/** Resources of the thing among `keys`, or all: a path of the settings is none of its own. */
+/** The thing's resources with these keys; without `keys` all of its resources, but not each path of its settings. */
 export async function resourcesOf(
   client: ServerClient,
   thing: NamedThing,
@@ -37,10 +37,10 @@ export async function resourcesOf(
 }
 
 /**
- * What a removal would take. Of settings that are in the document no more, only what was written as a whole document: the
- * server names no other.
+ * What a removal would remove. Lacks records written to a settings path that is no longer in the document, since the server does
+ * not list such paths.
  *
- * @returns undefined if that is nothing
+ * @returns undefined if there is nothing to remove
  */
 export async function lookInRange(
   client: ServerClient,
@@ -61,7 +61,7 @@ async function lookAtKey(
   key: string,
   range: TimeRange,
 ): Promise<RecordsInRange | undefined> {
-  // Without a range, the one record of a magic resource would be its state.
+  // Without a range, the server would return the state of a magic resource instead of its records.
   const query = { startDate: '19700101000000', ...range }
   const at = async (order: 'asc' | 'desc') => {
     for await (const record of readItems<ReadRecord>(client, [thingId, key], { ...query, order }, 1)) {
@@ -74,7 +74,7 @@ async function lookAtKey(
   return { records: await countRecords(client, thingId, key, query), first, last }
 }
 
-/** Spelled alike, so that the order of the texts is that of time. */
+/** Combines two results. All datetimes have the same form, so their texts can be compared. */
 function both(one: RecordsInRange, other: RecordsInRange): RecordsInRange {
   return {
     records: one.records + other.records,
@@ -83,7 +83,7 @@ function both(one: RecordsInRange, other: RecordsInRange): RecordsInRange {
   }
 }
 
-/** @returns how many records that were: none if the resource, or its thing, is gone meanwhile */
+/** @returns the number of removed records; 0 if the resource or its thing was removed meanwhile */
 export async function removeInRange(
   client: ServerClient,
   { thing: { thingId }, key }: Resource,

@@ -5,12 +5,12 @@ import type { WrittenRecord } from '../records/sourced.ts'
 
 interface Expected {
   count: number
-  /** What was counted at the newest datetime: the same record twice is stored once (contract §4). */
+  /** Datetime of the last counted record. `atDatetime` has the records of this time: equal ones are stored once (contract §4). */
   datetime: unknown
   readonly atDatetime: Set<string>
 }
 
-/** A resource that holds fewer records than the file. */
+/** A resource that has fewer records on the server than in the file. */
 interface Missing {
   readonly thingId: string
   readonly key: string
@@ -18,7 +18,7 @@ interface Missing {
   readonly stored: number
 }
 
-/** How many records each resource must hold at least, once the file is written. */
+/** Counts the records that each resource must at least have once the file is written. */
 export class ExpectedCounts {
   readonly #things = new Map<string, Map<string, Expected>>()
 
@@ -42,9 +42,9 @@ export class ExpectedCounts {
   }
 
   /**
-   * Asks the server for every count.
+   * Compares the counts with those of the server.
    *
-   * @returns `resources` as the server lists them, where a path of the settings is no resource of its own
+   * @returns in `resources` the number of resources; paths of the settings are not counted separately
    */
   async compare(client: ServerClient): Promise<{ resources: number; missing: Missing[] }> {
     const missing: Missing[] = []

@@ -1,12 +1,12 @@
 import type { ReadRecord } from '../reading/read-records.ts'
 
-/** A line of an export: a record, and whose it is. */
+/** A line of an export: a record, with the id and name of its thing. */
 export interface ExportedRecord extends ReadRecord {
   readonly thingId: string
   readonly name: string
 }
 
-/** The line of a record that is JSON text already. */
+/** Makes a line of an export. @param record JSON text */
 export function exportLine(
   thing: { readonly thingId: string; readonly name: string },
   record: string,

@@ -2,7 +2,7 @@ import { open, rename, rm, stat } from 'node:fs/promises'
 import { failure, usageError } from '../exit.ts'
 
 /**
- * What cannot be replaced by a file. Before anything is asked of a server: else it would be seen when everything has come over.
+ * Refuses an output that a file cannot replace. Call this before the first request, so that nothing is transferred in vain.
  *
  * @throws CommandError usage
  */
@@ -15,16 +15,16 @@ export async function refuseNoFile(file: string): Promise<void> {
 }
 
 /**
- * Writes a file that is there only when it is whole, readable by its owner alone.
+ * Writes a file that appears only when it is complete, and that only its owner can read.
  *
- * @param fill is given what appends to it
- * @throws CommandError failed if it cannot be made, and what `fill` throws; an older file of the name then stays
+ * @param fill writes the content with the function `append`
+ * @throws CommandError failed if the file cannot be made; errors of `fill`. In both cases an existing file is kept
  */
 export async function writeWhole<Result>(
   file: string,
   fill: (append: (part: string | Uint8Array) => Promise<void>) => Promise<Result>,
 ): Promise<Result> {
-  // Two commands may write one file at a time.
+  // The process id is in the name, since two commands may write the same file at the same time.
   const incomplete = `${file}.${process.pid}.incomplete`
   const handle = await open(incomplete, 'w', 0o600).catch((error: Error) => {
     throw failure(`cannot write ${incomplete}: ${error.message}`)

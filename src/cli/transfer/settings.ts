@@ -5,9 +5,9 @@ const settingsKey = '$settings'
 const pathPart = /^[A-Za-z0-9_-]{1,64}$/
 
 /**
- * What was written to the settings of a thing, oldest first, and at the end one record more that makes the document what
- * it is now: the server does not give what was written to a path that is gone, and late records were applied in another
- * order than that of time.
+ * The records written to the settings of a thing, oldest first, and a last record that turns them into the present document. It is
+ * needed since the server does not return records of removed paths, and since late records were not applied in the order of
+ * their datetimes.
  */
 export async function settingsRecords(client: ServerClient, thingId: string): Promise<readonly ReadRecord[]> {
   const [state] = await client.call<ReadRecord[]>(`/v2/things/${thingId}/resources/${settingsKey}`)
@@ -33,7 +33,7 @@ function keysIn(state: ReadRecord | undefined): readonly string[] {
   return [settingsKey, ...pathsOf(state?.value, settingsKey)]
 }
 
-/** Keys of every member at any depth that has one. */
+/** The keys of all members at any depth whose names may be part of a key. */
 function pathsOf(document: unknown, above: string): string[] {
   if (!isObject(document)) return []
   return Object.entries(document)
@@ -41,13 +41,13 @@ function pathsOf(document: unknown, above: string): string[] {
     .flatMap(([name, value]) => [`${above}.${name}`, ...pathsOf(value, `${above}.${name}`)])
 }
 
-/** What a record says, as a document from the top: `$settings.a.b` = 1 is `{a: {b: 1}}`. */
+/** The settings document that a record sets: `{a: {b: 1}}` for `$settings.a.b` = 1. */
 function asDocument({ key, value }: ReadRecord): unknown {
   const path = key === settingsKey ? [] : key.slice(settingsKey.length + 1).split('.')
   return path.reduceRight<unknown>((below, name) => ({ [name]: below }), value)
 }
 
-/** The merge patch (RFC 7396) that makes `document` of whatever was made of some of `written`. */
+/** The merge patch (RFC 7396) that results in `document`, whichever of the `written` patches were applied before it. */
 function patchTo(document: unknown, written: readonly unknown[]): unknown {
   if (!isObject(document)) return document
   const objects = written.filter(isObject)

@@ -4,14 +4,14 @@ import { describeThing, findNamed, type NamedThing } from '../client/named-thing
 import { failure } from '../exit.ts'
 import type { LoadState } from '../load/load-state.ts'
 
-/** Finds, or makes, the thing that an exported thing becomes. */
+/** Finds or creates the thing that gets the records of an exported thing. */
 export class Targets {
   readonly #client: ServerClient
   readonly #state: LoadState
-  /** The one that takes everything. */
+  /** The thing that gets all records, if there is such a thing. */
   readonly #only: NamedThing | undefined
   readonly #found = new Map<string, string>()
-  /** How many things were made. */
+  /** Number of things that were created. */
   made = 0
 
   constructor(client: ServerClient, state: LoadState, only: NamedThing | undefined) {
@@ -21,9 +21,9 @@ export class Targets {
   }
 
   /**
-   * The thing of the same id, else the only one of the same name that no other exported thing has become, else a new one.
+   * The thing with the same id; else the only thing with the same name that no other exported thing has taken; else a new thing.
    *
-   * @throws CommandError failed if it is not clear which
+   * @throws CommandError failed if several things fit, or if several exported things would get the same thing
    */
   async idFor(source: NamedThing): Promise<string> {
     const known = this.#found.get(source.thingId)
@@ -50,7 +50,7 @@ export class Targets {
   async #make(sourceId: string, name: string): Promise<string> {
     const { thingId } = await this.#client.post<NamedThing>('/v2/admin/things', { name })
     this.made++
-    // At once: a run that goes on must not make it again.
+    // Kept immediately: a run that continues this one must not create the thing again.
     await this.#state.keep({ things: { ...this.#state.things, [sourceId]: thingId } }).catch(() => {})
     return thingId
   }

@@ -6,7 +6,7 @@ import type { Flags } from './flags.ts'
 
 export type Format = 'csv' | 'ndjson'
 
-/** How a file is written: as `--format` says, else by its name. @throws CommandError usage */
+/** The format of a file: given by `--format`, else by the file name. @throws CommandError usage */
 export function formatOf(file: string, { format }: Flags): Format {
   if (format === undefined) return /\.(csv|tsv|tab)$/i.test(file) ? 'csv' : 'ndjson'
   if (format === 'csv' || format === 'ndjson') return format
@@ -14,9 +14,9 @@ export function formatOf(file: string, { format }: Flags): Format {
 }
 
 /**
- * What the command line says of the columns and cells of a file.
+ * Parses the options about the columns and cells of a file.
  *
- * @param file `-`: stdin, whose lines can come one at a time
+ * @param file path of the file, or `-` for stdin, which may deliver its lines over a long time
  * @throws CommandError usage
  */
 export async function fileOptions(flags: Flags, file?: string): Promise<FileOptions> {

@@ -10,9 +10,9 @@ import type { TimeOptions } from '../records/times.ts'
 import { TextNotes } from '../records/values.ts'
 import type { Format } from './file-options.ts'
 
-/** Records that are shown as they will be stored. */
+/** Number of records that are shown as they will be stored. */
 const shownRecords = 3
-/** Of each: a value may have 64 KiB. */
+/** Maximum number of characters shown of each record, since a value can have up to 64 KiB. */
 const shownCharacters = 300
 
 interface Source {
@@ -21,27 +21,27 @@ interface Source {
   readonly options: FileOptions
 }
 
-/** Reads the records of a file or of stdin (`-`), and says what it takes its columns for before it gives the first one. */
+/** Reads the records of a file or of stdin (`-`). Before it yields the first record, it reports what it takes each column for. */
 export class FileReader {
   readonly #source: Source
   readonly #say: (line: string) => void
-  /** Lines that were said: a file is read anew where it has changed, and lines of JSON come in many forms. */
+  /** Summaries that were reported already. They can recur: a file is read twice, and lines of JSON may alternate between forms. */
   readonly #said = new Set<string>()
-  /** What columns are taken for, each form once. */
+  /** The columns of each form of line that the file has. */
   readonly columns: Columns[] = []
   readonly first: WrittenRecord[] = []
-  /** A file is read once before it is written. */
+  /** Whether the first records were shown already, since a file is also read once before it is written. */
   #isShown = false
   notes: TextNotes
 
-  /** @param say called, a line at a time */
+  /** @param say called with each line of the report */
   constructor(source: Source, say: (line: string) => void) {
     this.#source = source
     this.#say = say
     this.notes = new TextNotes()
   }
 
-  /** From the first line on. @throws CommandError usage or failed, as `csvRecords` and `ndjsonRecords` */
+  /** Yields all lines from the first one on. @throws CommandError usage or failed, as `csvRecords` and `ndjsonRecords` */
   async *read(): AsyncGenerator<Sourced> {
     const { file, format, options } = this.#source
     this.notes = new TextNotes()
@@ -71,7 +71,7 @@ export class FileReader {
     this.#say(`${this.first.length === 1 ? 'first' : '     '}     ${shown}`)
   }
 
-  /** The name of a zone may mislead: `CET` has summer time. */
+  /** Reports the offset of the zone, since the name of a zone may mislead: `CET`, for example, has summer time. */
   #showZone({ datetime }: WrittenRecord): void {
     const { zone } = this.#source.options
     if (!zone || datetime === undefined || fixedZoneOf(zone.name)) return
@@ -80,29 +80,29 @@ export class FileReader {
   }
 }
 
-/** `+02:00` @param offset milliseconds ahead of UTC */
+/** An offset as text, such as `+02:00`. @param offset milliseconds ahead of UTC */
 function offsetText(offset: number): string {
   return `${offset < 0 ? '-' : '+'}${formatDatetime(Math.abs(offset)).slice(11, 16)}`
 }
 
-/** What the columns of a file are taken for, by name. */
+/** The names of a file's columns, grouped by what the columns are taken for. */
 export function summaryOf({ time, date, geo, key, values, leftOut }: Columns) {
   const nameOf = ({ at, name }: Column) => name || `column ${at + 1} without a name`
   const [value] = values
   return {
-    /** Empty: records get the time of their receipt. */
+    /** Columns of the time; empty if records get their time of receipt. */
     time: [date, time].filter(column => column !== undefined).map(nameOf),
-    /** Latitude and longitude, or nothing. */
+    /** Columns of latitude and longitude; empty if there are none. */
     position: (geo ?? []).map(nameOf),
     keys: key === undefined ? values.map(nameOf) : typeof key === 'string' ? [key] : [],
-    /** Where a row is one record: of its value, and of its key. */
+    /** Column of the value, if a row is one record; `keyColumn` is then the column of its key. */
     valueColumn: key !== undefined && value ? nameOf(value) : undefined,
     keyColumn: typeof key === 'object' ? nameOf(key) : undefined,
     leftOut: leftOut.map(nameOf),
   }
 }
 
-/** The same for people, a line for each. */
+/** The same as `summaryOf`, as lines of text. */
 function summaryLines(columns: Columns, { timeUnit, zone }: TimeOptions): string[] {
   const { time, position, keys, keyColumn, valueColumn, leftOut } = summaryOf(columns)
   const how = timeUnit?.isOfDay === false ? `Unix time in ${timeUnit.name}` : zone?.name

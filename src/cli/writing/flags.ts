@@ -21,7 +21,7 @@ export interface Flags extends ConnectionFlags {
   readonly broadcast: boolean
 }
 
-/** Those that go into each write. */
+/** The options that become members of each write. */
 export function writeFlags({ partial, store, broadcast }: Flags): WriteFlags {
   return { partial, store: store ? undefined : false, broadcast: broadcast ? undefined : false }
 }

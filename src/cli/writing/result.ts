@@ -4,10 +4,10 @@ import type { LoadCounts } from '../load/loader.ts'
 import { counted, printResult } from '../output.ts'
 
 /**
- * Says what a write has done.
+ * Prints the result of a write.
  *
- * @param text for people
- * @throws CommandError failed if something was refused and left out, with `--partial` too: a script must notice
+ * @param text the result in words
+ * @throws CommandError failed if records were refused and left out, even with `--partial`, so that a script notices it
  */
 export async function showResult(
   { thingId }: NamedThing,

@@ -17,7 +17,7 @@ import { FileReader, summaryOf } from './file-reader.ts'
 import { type Flags, writeFlags } from './flags.ts'
 import { showResult } from './result.ts'
 
-/** Writes the records of a file, or of stdin (`-`); with `--dry-run` only says what it would write. */
+/** Writes the records of a file, or of stdin (`-`); with `--dry-run`, only reports what it would write. */
 export async function writeFile(named: string | undefined, file: string, flags: Flags): Promise<void> {
   const isStdin = file === '-'
   if (isStdin && process.stdin.isTTY) {
@@ -40,7 +40,7 @@ export async function writeFile(named: string | undefined, file: string, flags: 
     onWait: (why, seconds) => console.error(`${why}: again in ${seconds} s`),
   })
   const reader = new FileReader(source, line => progress.say(printable(line)))
-  // A file that is refused as a whole, such as for two rows of a key on a day without a time, leaves nothing behind.
+  // Reads the file before the first write: if it is refused as a whole (two rows of a key for one day), nothing is written.
   if (found?.isFile()) {
     for await (const { end = 0 } of reader.read()) {
       progress.show(() => `reading ${name}: ${shareText(end, found.size)}`)
@@ -81,7 +81,7 @@ export async function writeFile(named: string | undefined, file: string, flags: 
 const correcting =
   'thingwire: note: these records are stored; to correct them, remove them first (thingwire remove), then write the corrected file. --dry-run shows notes before anything is stored'
 
-/** The server does not say how many of the records are new: the text counts what the file holds. */
+/** The result in words. Counts the records of the file, since the server does not say how many of them are new. */
 function resultText(
   { records, before, refused }: LoadCounts,
   { thingId, name: thing }: NamedThing,
@@ -93,7 +93,7 @@ function resultText(
   return `${counted(records, 'record')} of ${name} ${did} ${thing || thingId}${resumed}`
 }
 
-/** `24,500 records, 12,250/s, 49 % of the file, 4 s left`. */
+/** Progress as text, such as `24,500 records, 12,250/s, 49 % of the file, 4 s left`. @param passed milliseconds since the start */
 function progressText({ records, before }: LoadCounts, passed: number, bytes: number, size?: number): string {
   const rate = Math.round(((records - before) * 1000) / Math.max(passed, 1))
   const text = `${grouped(records)} records, ${grouped(rate)}/s`
@@ -118,10 +118,10 @@ async function foundFile(file: string): Promise<Stats> {
 }
 
 /**
- * Reads a file to its end and says what would be written of it. No server is asked: a write that it refuses would stay on the
+ * Reads a whole file and reports what would be written. Sends nothing to a server: a write that it refused would stay in the
  * thing's list of refused writes.
  *
- * @throws CommandError failed if lines cannot be read, with why
+ * @throws CommandError failed if lines cannot be read, with the reasons
  */
 export async function tryFile(
   reader: FileReader,
