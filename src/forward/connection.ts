@@ -1,4 +1,4 @@
-import { connect, type IClientOptions, type MqttClient } from 'mqtt'
+import { connect, ErrorWithSubackPacket, type IClientOptions, type MqttClient } from 'mqtt'
 import type { Redactor } from '../core/refusals/redactor.ts'
 import { isToken } from '../core/token.ts'
 import type { Target } from './target.ts'
@@ -130,8 +130,10 @@ export class Connection {
       })
       this.#client.subscribe([errors, limits, date], { qos: 0 }, error => {
         const held = (why: string) => reject(new ThingHeld(`it is no Thingwire: ${why}`))
-        if (isRefusedFilter(error)) held('it refuses the topics of a thing')
-        else if (!error) timer = setTimeout(held, answerTimeout, 'it does not give its date')
+        const [refusesErrors, refusesLimits, refusesDate] = refusedIn(error)
+        if (refusesErrors || refusesDate) held('it refuses the topics of a thing')
+        // An older central server refuses the topic of its limits.
+        else if (!error || refusesLimits) timer = setTimeout(held, answerTimeout, 'it does not give its date')
       })
     })
     await greeted.finally(() => clearTimeout(timer))
@@ -205,7 +207,7 @@ export async function activate(target: Target, code: string): Promise<string> {
       })
       client.subscribe(`v2/activations/${code}/forward`, { qos: 1 }, error => {
         const held = (why: string) => reject(new ThingHeld(why))
-        if (isRefusedFilter(error)) held('it refuses the activation code')
+        if (refusedIn(error)[0]) held('it refuses the activation code: it is unknown, used up or revoked')
         else if (!error) timer = setTimeout(held, answerTimeout, 'it does not answer an activation')
       })
     })
@@ -254,9 +256,12 @@ function faultText(error: Error & { code?: unknown; syscall?: unknown }, redacto
   return error.syscall === undefined ? redactor.redact(text, longestText) : text
 }
 
-/** Whether SUBACK has the return code 128. */
-function isRefusedFilter(error: Error | null): boolean {
-  return error !== null && 'code' in error && error.code === 128
+/** Whether SUBACK refuses each of the filters; empty if the error has another cause. */
+function refusedIn(error: Error | null): readonly boolean[] {
+  // If the connection ends before SUBACK, mqtt.js makes this error without a packet, whatever its type says.
+  const packet =
+    error instanceof ErrorWithSubackPacket ? (error.packet as typeof error.packet | undefined) : undefined
+  return packet?.granted.map(code => code === 128) ?? []
 }
 
 function end(client: MqttClient): void {

@@ -329,6 +329,27 @@ describe('a server that forwards', () => {
     ])
   })
 
+  it('holds back a thing for which its activation code is used up, until the map has another code', async () => {
+    const servers = await twoServersOfTest(0)
+    const codeFor = async (uses: number) => {
+      const path = '/v2/admin/activation-codes'
+      const { activationCodes } = await ask<{ activationCodes: string[] }>(servers.central, 'POST', path, {
+        uses,
+      })
+      return { '*': activationCodes[0] }
+    }
+    await servers.writeMap(await codeFor(1))
+    const edge = await servers.startEdge()
+    for (const thing of [await createThing(edge), await createThing(edge)])
+      await write(edge, thing, value('n', 1))
+    const why = 'it refuses the activation code: it is unknown, used up or revoked'
+    expect(await eventually(async () => (await servers.forwarding()).held.length === 1)).toBe(true)
+    expect((await servers.forwarding()).held).toMatchObject([{ why }])
+    await servers.writeMap(await codeFor(1))
+    await servers.untilForwarded()
+    expect((await servers.forwarding()).held).toEqual([])
+  })
+
   it('keeps to forwardBytesPerSecond', async () => {
     const servers = await twoServersOfTest()
     const [thing] = servers.things
