@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { isIP } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { basename, join } from 'node:path'
 import { text as readText } from 'node:stream/consumers'
 import { isOpenToOthers } from '../../core/files/private-file.ts'
@@ -100,7 +101,8 @@ function adviceIfUnknown(source: string, url: URL): string {
 
 function isThisMachine({ hostname }: URL): boolean {
   const host = hostname.replace(/^\[|\]$/g, '')
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
+  if (host === 'localhost' || (isIP(host) === 4 && host.startsWith('127.'))) return true
+  return Object.values(networkInterfaces()).some(each => each?.some(({ address }) => address === host))
 }
 
 function missing(kind: CredentialKind, url: URL, file: string): string {

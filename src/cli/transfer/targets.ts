@@ -43,7 +43,10 @@ export class Targets {
     const named = await findNamed(this.#client, wanted)
     const called = named.map(thing => thing.thingId).filter(id => !taken.has(id))
     if (called.length > 1)
-      throw failure(`${called.length} things are called ${wanted}: choose one with --to`, called)
+      throw failure(
+        `${called.length} things are called ${wanted}: rename all but one (thingwire things rename <id> <name>), or import a file of this thing alone with --to <id>`,
+        called,
+      )
     return called[0] ?? (await this.#make(thingId, wanted))
   }
 

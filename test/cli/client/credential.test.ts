@@ -1,4 +1,5 @@
 import { chmod, writeFile } from 'node:fs/promises'
+import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type CredentialSources, findCredential } from '../../../src/cli/client/credential.ts'
@@ -63,6 +64,16 @@ describe('findCredential()', () => {
       })
     },
   )
+
+  it('sends the admin key of this machine to each address of this machine', async () => {
+    const all = Object.values(networkInterfaces()).flatMap(each => each ?? [])
+    for (const { address } of all.filter(({ family }) => family === 'IPv4')) {
+      const given = await sources({ url: new URL(`http://${address}:8080`) })
+      expect(await findCredential('operator', given)).toMatchObject({
+        source: join(given.dataDir, 'admin-key'),
+      })
+    }
+  })
 
   it('refuses a key that others can read, and one that is none', async () => {
     const open = await sources()
