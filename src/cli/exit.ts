@@ -1,6 +1,6 @@
 import { isToken } from '../core/token.ts'
 
-/** Exit statuses of the command. They differ if a script has to react differently (docs/reference/command-line.md). */
+/** Exit statuses of the command: a status for each reaction that a script may need (docs/reference/command-line.md). */
 export const exitStatus = {
   /** The server refused the request, or the command failed. */
   failed: 1,

@@ -154,7 +154,7 @@ function documentsSeenBy({ nodes }: Store): Gathered<readonly string[] | undefin
   return gather(listener => nodes.onDocuments(listener))
 }
 
-/** Tests of which nodes of a `shared` store are alive, and which node leads a task. */
+/** Tests how a `shared` store determines which nodes are alive and which node leads a task. */
 export function leading({ testStage, capabilities }: Suite): void {
   if (!capabilities.shared) return
 

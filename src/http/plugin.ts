@@ -238,8 +238,8 @@ function allowOrigins(scope: FastifyInstance, allowedOrigins: readonly string[])
 const tolerant = [writeRecords, activateThing]
 
 /**
- * Makes every route refuse query parameters that its operation does not name, and a body if it names none, except for `tolerant`
- * operations. A DELETE with a misspelled `startDate`, or with `startDate` in a body, would otherwise remove everything.
+ * Makes every route refuse query parameters that its operation does not declare, and any body if the operation declares no body.
+ * `tolerant` operations are exempt. A DELETE with a misspelled `startDate`, or with `startDate` in a body, would otherwise remove everything.
  */
 function refuseUnknown(v2: FastifyInstance, bodies: JsonBodies, redactor: Redactor): void {
   v2.addHook('onRoute', route => {

@@ -63,7 +63,7 @@ export interface Step {
   readonly refusals: readonly MagicRefusal[]
   /** Number of jobs that the step finishes. */
   readonly done: number
-  /** Number of applied records of the job after those. */
+  /** Number of records applied of the job that follows the finished ones. */
   readonly applied: number
   /** Mark of the newest applied write; absent if nothing is stored. */
   readonly mark?: AppliedMark

@@ -28,7 +28,7 @@ export class ReceiptClock implements Clock {
   readonly #listeners = new Listeners<(step: ClockStep) => void>()
   readonly onSteppedBack = this.#listeners.listen
   #newest = released
-  /** Set while the clock is so far behind that it is believed only after it has run without a step for `believedAfter`. */
+  /** Set while the system clock is so far behind receipt times that it must run without a step for `believedAfter` to be trusted. */
   #run: Run | undefined
   #timer: NodeJS.Timeout | undefined
 

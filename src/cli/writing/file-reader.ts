@@ -12,7 +12,7 @@ import type { Format } from './file-options.ts'
 
 /** Number of records that are shown as they will be stored. */
 const shownRecords = 3
-/** Maximum number of characters shown of each record, since a value can have up to 64 KiB. */
+/** Maximum number of characters shown of each record: a value can be 64 KiB long. */
 const shownCharacters = 300
 
 interface Source {

@@ -186,7 +186,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
 
   /** Closes the connection after a DISCONNECT. */
   leave(): void {
-    // After DISCONNECT Aedes does not publish a host client's will, and still handles the acks of a relayed client.
+    // After a DISCONNECT, Aedes does not publish the will of a host's client, and goes on handling the acks of a relayed client.
     if (this.isHosts || this.relayed) this.broker.send(disconnect)
     else this.socket.destroy()
   }

@@ -7,7 +7,7 @@ import { deliveredQoS, type Interests, refsOf, type Subscription } from '../sess
 import { dateTopic, limitsTopic, parseThingFilter, selectionOf, valuesTopic } from '../topics.ts'
 import type { AckedParts, Outgoing } from './outgoing.ts'
 
-/** Limits reads of all clients: 50 clients with 90 things each read 4,500 views, and writes need the same threads of the pool. */
+/** Limits concurrent reads across all clients: 50 clients with 90 things each need 4,500 views, and writes use the same thread pool. */
 const views = new FairQueue(3)
 
 interface RetainedDeliveryParts {

@@ -26,7 +26,7 @@ interface SubscribeDoorParts {
   readonly relay: Relay | undefined
   readonly ownership: Ownership
   readonly countFailure: CountFailure
-  /** Called when a filter is refused and there is no single thing that could list the refusal. */
+  /** Called for a refused filter that does not belong to exactly one thing, so that no thing can list the refusal. */
   readonly onElsewhere: (connection: Connection, error: ThingwireError) => void
 }
 

@@ -168,7 +168,7 @@ export class BrokerLink implements BrokerSideHandlers {
     if (held.length > 0) this.#socket.write(Buffer.concat(held))
   }
 
-  /** Whether an unacknowledged message of the broker has this packet id. */
+  /** Whether a message from the broker that the client has not acknowledged yet has this packet id. */
   uses(messageId: number): boolean {
     return this.#ids?.has(messageId) === true
   }

@@ -122,7 +122,7 @@ export class Unpacked {
     this.putBack(resource)
   }
 
-  /** Called when a resource is packed up to the watermark. @returns whether no new change precedes it, so that it can be put */
+  /** Call this when a resource is packed up to the watermark. @returns true if the watermark can be stored: no new change precedes it */
   pack(resource: number, watermark: Buffer): boolean {
     const changes = this.#changes.get(resource)
     if (!changes) return true

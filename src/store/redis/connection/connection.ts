@@ -155,13 +155,13 @@ async function isOfCluster(client: Redis): Promise<boolean> {
   }
 }
 
-/** @param addresses their passwords are removed from the reason, since a server quotes an unknown command with its arguments */
+/** @param addresses servers whose passwords are redacted: a server that does not know AUTH quotes the command, password included */
 function reasonIn(error: unknown, addresses: readonly ServerAddress[]): string {
   const { message, code } = error as NodeJS.ErrnoException
   if (/cluster support disabled/.test(message)) {
     return 'this Redis is not a cluster: give only one URL'
   }
-  // If a host name has several addresses and none answers, the error of Node.js has no message.
+  // Node's error has no message if a host name resolves to several addresses and none of them answers.
   return addresses.reduce(
     (text, { password }) => (password ? strikeOut(password, text.replaceAll(password, '[redacted]')) : text),
     message || code || 'unknown reason',
