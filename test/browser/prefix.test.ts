@@ -38,9 +38,15 @@ describe.each(['/iot', '/a/b-c/d'])('the page behind nginx under the prefix "%s"
     await ask(server(), 'DELETE', `/v2/admin/things/${thing.thingId}`)
   })
 
-  it.each(['/docs', '/docs/', '/docs/?a=b'])('has the pages of the interfaces, from %s on', async path => {
+  it.each(['/docs', '/docs/', '/docs/?a=b'])('leads %s to the page of the interfaces', async path => {
     const root = await startNginx(server(), prefix)
-    const page = await browser.open(`${root}${path}`)
+    const { ok, url } = await fetch(`${root}${path}`)
+    expect({ ok, url }).toEqual({ ok: true, url: `${root}/docs` })
+  })
+
+  it('has the pages of the interfaces', async () => {
+    const root = await startNginx(server(), prefix)
+    const page = await browser.open(`${root}/docs`)
     await page.getByRole('heading', { name: /^Thingwire/ }).waitFor()
     await page.getByRole('button', { name: 'get /healthz', exact: false }).first().click()
     await page.getByRole('button', { name: 'Try it out' }).click()
