@@ -80,7 +80,7 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
       assertThingMay(action)
       return thingId
     }
-    if (!isThingId(ref)) throw new ThingwireError('not_found', howNamed + whatElse(ref))
+    if (!isThingId(ref)) throw new ThingwireError('not_found', howNamed + spelledLike(ref))
     const principal = await identify(credential)
     await assertMay(principal, ref, action)
     return ref
@@ -95,10 +95,7 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
   /** Says what a misplaced text is, as the end of a sentence, without quoting it; empty if that is unknown. */
   function whatElse(text: string, principal?: Principal): string {
     const whose = isAdminKey(hashToken(text)) ? ({ kind: 'admin' } as const) : principal
-    if (whose) return `: it is ${kindOf(whose)}, ${whereItGoes}`
-    if (isThingId(text)) return ': it is spelled like the id of a thing, which is public'
-    const isCode = activationCodeForm.test(text)
-    return isCode ? ': it is spelled like an activation code, which gives a token (POST /v2/things)' : ''
+    return whose ? `: it is ${kindOf(whose)}, ${whereItGoes}` : spelledLike(text)
   }
 
   /** The only place that knows every kind of credential. */
@@ -167,6 +164,13 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
   function thingMay(action: Action): boolean {
     return action !== 'delete' || allowThingDelete
   }
+}
+
+/** As `whatElse`, by the form alone: `not_found` is no failed credential, so its answer must not confirm a guessed key. */
+function spelledLike(text: string): string {
+  if (isThingId(text)) return ': it is spelled like the id of a thing, which is public'
+  const isCode = activationCodeForm.test(text)
+  return isCode ? ': it is spelled like an activation code, which gives a token (POST /v2/things)' : ''
 }
 
 const howNamed = 'a thing is named by its token (43 characters) or its id (16 of a-z and 2-7)'

@@ -173,6 +173,15 @@ describe('authorise() with a session', () => {
       expect(message).not.toContain(secret.slice(0, 20))
   })
 
+  it('does not confirm an admin key in the place of a thing by a refusal that is no failed credential', async () => {
+    const key = 'k'.repeat(64)
+    const { access } = await openAccess({ key })
+    const refusal = async (ref: string) => await access.authorise(ref, undefined, 'write')
+    const [right, wrong] = await Promise.allSettled([key, 'w'.repeat(64)].map(refusal))
+    expect(right).toMatchObject({ status: 'rejected', reason: { reason: 'not_found' } })
+    expect(right).toEqual(wrong)
+  })
+
   it('does not count as the thing being seen', async () => {
     const { access, registry, thingId, tokens } = await openWithSessions()
     const lastSeen = async () => {

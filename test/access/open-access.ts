@@ -16,13 +16,15 @@ export interface OpenAccess extends AccessServices {
 export interface OpenAccessOptions {
   readonly driver?: StoreDriver
   readonly allowThingDelete?: boolean
+  /** Default: `adminKey`. */
+  readonly key?: string
 }
 
 /** Access on a store of its own, in memory unless said otherwise; closed at the end of the test. */
 export async function openAccess(options: OpenAccessOptions = {}): Promise<OpenAccess> {
-  const { driver = createMemoryStore(), allowThingDelete = false } = options
+  const { driver = createMemoryStore(), allowThingDelete = false, key = adminKey } = options
   const store = await openStore(driver)
-  const services = await createAccess({ ...store, adminKey, allowThingDelete })
+  const services = await createAccess({ ...store, adminKey: key, allowThingDelete })
   const close = async () => {
     await services.close()
     await store.close()
