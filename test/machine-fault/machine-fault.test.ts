@@ -14,7 +14,7 @@ const MiB = 1024 * 1024
 describe('a server whose disk another program fills', () => {
   it.each([
     ['is below minFreeSpace before', 8 * MiB, 'at once', 120],
-    ['is found to be full by a write that fails', 0, 'at once', 120],
+    ['is found to be full by a write that fails', 0, 'at once', 60],
     ['is seen to be nearly full before the rest is taken', 8 * MiB, 'slowly', 120],
     ['is filled with every byte that becomes free', 0, 'without end', 30],
   ] as const)(

@@ -4,7 +4,7 @@ import type { Database } from './database/database.ts'
 import { firstEntries, lastEntry } from './database/scan.ts'
 import { keysOf, ordinalInKey, ordinalKey, prefix } from './keys.ts'
 
-/** Refused writes. They are not synced, since nothing promises to keep them. If the disk is short of space, they stay in memory. */
+/** Refused writes, not synced, since nothing promises to keep them. Those that the disk does not take stay in memory. */
 export class LevelRefusedWrites implements RefusedWrites {
   readonly #database: Database
   readonly #isShort: () => boolean
@@ -32,10 +32,16 @@ export class LevelRefusedWrites implements RefusedWrites {
     }
     const ordinal = newest + 1
     this.#newest.set(thingId, ordinal)
-    const batch = this.#database.batch()
-    batch.put(ordinalKey(prefix.refused, thingId, ordinal), Buffer.from(JSON.stringify(refused)))
-    if (ordinal > keptRefusals) batch.del(ordinalKey(prefix.refused, thingId, ordinal - keptRefusals))
-    await this.#database.write(batch, { sync: false })
+    try {
+      const key = ordinalKey(prefix.refused, thingId, ordinal)
+      const batch = this.#database.batch()
+      batch.put(key, Buffer.from(JSON.stringify(refused)))
+      if (ordinal > keptRefusals) batch.del(ordinalKey(prefix.refused, thingId, ordinal - keptRefusals))
+      await this.#database.write(batch, { sync: false }, { added: [key], before: [] })
+    } catch {
+      // For example the first write after another program has filled the disk, before `isShort` has noticed.
+      this.#recent.add(thingId, { behind: ordinal, refused })
+    }
   }
 
   async list(thingId: string, limit: number): Promise<readonly RefusedWrite[]> {
@@ -83,7 +89,7 @@ interface RecentRefusal {
 /** Maximum number of refused writes in memory, of all things together; each takes a few hundred bytes. */
 const mostOfAll = 2_000
 
-/** Refused writes added while the disk was short of space. They are lost when the process ends, and the oldest possibly earlier. */
+/** Refused writes that the disk did not take. They are lost when the process ends, and the oldest possibly earlier. */
 class RecentRefusals {
   readonly #ofThings = new Map<string, RecentRefusal[]>()
   #count = 0

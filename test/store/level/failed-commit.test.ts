@@ -4,7 +4,7 @@ import type { Append, Commit, RecordStore } from '../../../src/store/contract.ts
 import { createLevelStore } from '../../../src/store/level/index.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
-import { failNextBatch } from './write-batches.ts'
+import { failNextBatch, writeBatches } from './write-batches.ts'
 
 const thingId = 'aaaaaaaaaaaaaaaa'
 const key = 'depth'
@@ -114,5 +114,24 @@ test('a snapshot is of no use any more when the database has recovered under it'
   await expect(snapshot.latest({})[Symbol.asyncIterator]().next()).rejects.toMatchObject(failed)
   await snapshot.close()
   expect(await latestNow(records)).toHaveLength(many.length)
+  await store.close()
+})
+
+test('a refused write that fails to be stored is listed once, behind those before and before those behind', async () => {
+  const { store } = await open()
+  const add = (message: string) =>
+    store.refused.add(thingId, { datetime: 1, door: 'http', reason: 'invalid_json', message, excerpt: '' })
+  await add('first')
+  let fails = true
+  writeBatches(async write => {
+    await write()
+    if (!fails) return
+    fails = false
+    throw Object.assign(new Error('input/output error'), { code: 'LEVEL_IO_ERROR' })
+  })
+  await add('second')
+  await add('third')
+  const listed = await store.refused.list(thingId, 100)
+  expect(listed.map(({ message }) => message)).toEqual(['third', 'second', 'first'])
   await store.close()
 })
