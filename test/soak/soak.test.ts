@@ -43,7 +43,7 @@ test.each([
 ])(
   'every subscriber of $place gets every message once and in write order, whoever is stuck, slow, or away',
   async ({ count }) => {
-    const options = { records: 3_000, hasStuck: true, padding: 50_000, patience: 15_000 }
+    const options = { records: 3_000, hasStuck: true, padding: 40_000, patience: 15_000 }
     const result = await soak(count, options)
     // What was refused is missed by everybody.
     expect(result.load.refusals).toEqual([])
