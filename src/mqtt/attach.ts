@@ -81,6 +81,9 @@ function assertServable(broker: Aedes): void {
   if (attached.has(broker)) throw new Error('attachThings was called for this broker before: detach it first')
 }
 
+const givenEarly =
+  'a client is refused: broker.handle was given to a server before attachThings was called: call attachThings first, then create the server'
+
 type Members = Pick<
   Aedes,
   'handle' | 'preConnect' | 'authenticate' | 'authorizePublish' | 'authorizeSubscribe' | 'authorizeForward'
@@ -90,6 +93,7 @@ type Members = Pick<
 function replaceHooks(broker: Aedes, door: MqttDoor): () => void {
   const { handle, preConnect, authenticate, authorizePublish, authorizeSubscribe, authorizeForward } = broker
   let isAttached = true
+  let isWarned = false
   const questions = new WeakMap<Client, (question: BrokerQuestion) => void>()
   const putBack = replaceMembers<Members>(broker, {
     // A server that was given this function keeps calling it after `detach`.
@@ -98,7 +102,10 @@ function replaceHooks(broker: Aedes, door: MqttDoor): () => void {
 
     preConnect: (client, packet, callback) => {
       if (!door.knows(client)) {
-        callback(new Error('broker.handle was given to a server before attachThings was called'), false)
+        // The broker only emits `connectionError`, for which few hosts listen.
+        if (!isWarned) process.emitWarning(givenEarly)
+        isWarned = true
+        callback(new Error(givenEarly), false)
         return
       }
       const handToBroker = () =>

@@ -97,6 +97,8 @@ describe('thingwire, as the operator,', () => {
     const exported = await runCommand(['export', '--all'], leftOver)
     const note = /note: the credential \(from THINGWIRE_TOKEN\) sees certain things alone, not all/
     expect(exported).toMatchObject({ code: 0, stderr: expect.stringMatching(note) })
+    const listed = await runCommand(['things', 'list'], leftOver)
+    expect(listed).toMatchObject({ code: 0, stderr: expect.stringMatching(note) })
     const removed = await runCommand(
       ['remove', '--all-things', '--all-keys', '--to', '2020-01-01', '--dry-run'],
       leftOver,

@@ -201,7 +201,14 @@ describe('thingwire doctor', () => {
 
   it('tells a closed port, a silent door, a name that is none, and a thing that is not there', async () => {
     const { thingToken } = await createThing(server)
-    expect(await diagnose([], thingToken, 'http://127.0.0.1:2')).toContain('HTTP port')
+    expect(await diagnose([], thingToken, 'http://127.0.0.1:2')).toEqual(['HTTP port'])
+    expect(await findings([], thingToken, 'http://127.0.0.1:2')).toContainEqual(
+      expect.objectContaining({
+        check: 'MQTT port',
+        isNote: true,
+        text: expect.stringMatching(/^not tested/),
+      }),
+    )
     expect(await diagnose([], thingToken, 'http://thingwire.invalid')).toEqual(['name'])
     const mqttUrl = ['--mqtt-url', server.url.replace('http:', 'mqtt:')]
     expect(await diagnose(mqttUrl, thingToken)).toEqual(['MQTT credential'])

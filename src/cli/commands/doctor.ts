@@ -85,7 +85,12 @@ async function examine(
     await show([fault('credential', 'there is no credential to test', error.message)])
     return undefined
   })
-  await examineMqtt(givenMqttUrl ?? (await mqttUrl(url, base)), credential, show)
+  if (givenMqttUrl || isHttpThere) {
+    await examineMqtt(givenMqttUrl ?? (await mqttUrl(url, base)), credential, show)
+  } else {
+    const advice = 'to test it all the same: thingwire doctor --mqtt-url mqtt://host:1883'
+    await show([note('MQTT port', 'not tested: the server names the port over HTTP', advice)])
+  }
   if (!isHttpThere || credential === undefined) return
   const client = new ServerClient(base, credential)
   const known = await checkCredential(client, credential)

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { printable } from '../../core/json/printable.ts'
 import type { ServerClient } from '../client/client.ts'
-import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
+import { type ConnectionFlags, connect, noteIfSome, withConnection } from '../client/connection.ts'
 import {
   describeThing,
   findNamed,
@@ -151,6 +151,7 @@ async function list(
   if (flags.name !== undefined) filters.set('name', flags.name)
   if (flags.bbox !== undefined) filters.set('bbox', flags.bbox)
   const query = filters.size === 0 ? '' : `?${filters}`
+  await noteIfSome(client)
   const found = await client.listAll<ListedThing, 'things'>(`/v2/things${query}`, 'things')
   // Sorted as on the page: by name, with sensor 2 before sensor 10. The server sorts things by their random ids.
   const { compare } = new Intl.Collator(undefined, { numeric: true })

@@ -91,7 +91,7 @@ async function opened(socket: Socket, event: 'connect' | 'secureConnect'): Promi
 
 function connectFault({ door, host, port }: Endpoint, code: string): Finding {
   const refused =
-    'no program listens on this port: is the server running, on this port, and on more than 127.0.0.1 (--host)?'
+    'no program listens there: is the server running, with this port? If it runs on another machine, does it listen on an address of the network (--host 0.0.0.0)?'
   const silent = 'check the address, the route and the firewall: try from the network of the server'
   const advice = code === 'ECONNREFUSED' ? refused : silent
   return fault(`${door} port`, `${host}:${port} cannot be reached: ${code}`, advice)

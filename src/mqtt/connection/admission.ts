@@ -89,7 +89,7 @@ function scopedId(principal: Principal | undefined, clientId: string): string {
   return `${principalName(principal)}:${clientId === '' ? randomUUID() : clientId}`
 }
 
-/** The password if a credential, else the username if a thing token. @throws ThingwireError if the store is unavailable */
+/** The password if it is a credential, else the username if it is one. @throws ThingwireError if the store is unavailable */
 async function credentialOf(
   packet: ConnectPacket,
   access: Access,
@@ -98,15 +98,12 @@ async function credentialOf(
   const username = packet.username ?? ''
   const password = packet.password?.toString() ?? ''
   if (username === '' && password === '') return 'none'
-  connection.tokens.relyOn(password)
-  connection.principal = await unlessRefused(access.identify(password))
-  if (connection.principal) return { principal: connection.principal, secret: password }
-  if (!isToken(username)) return 'unknown'
-  connection.tokens.relyOn(username)
-  const thingId = await unlessRefused(access.thingOfToken(username))
-  if (thingId === undefined) return 'unknown'
-  connection.principal = { kind: 'thing', thingId }
-  return { principal: connection.principal, secret: username }
+  for (const secret of [password, username]) {
+    connection.tokens.relyOn(secret)
+    connection.principal = await unlessRefused(access.identify(secret))
+    if (connection.principal) return { principal: connection.principal, secret }
+  }
+  return 'unknown'
 }
 
 /** Hashes a client id that contains a secret: some devices use their token, and logs and the broker's topics show client ids. */

@@ -27,8 +27,12 @@ describe('CONNECT', () => {
     const { adminKey } = service
     const a = await service.createThing()
     const b = await service.createThing()
+    const { sessionToken: ofB } = await service.things.sessions.create([b.thingId], { access: 'write' })
     const filters = ['things/+/errors', `things/${a.thingId}/errors`, `things/${b.thingId}/errors`]
-    const people = { '1,1,1': 'admin', '128,1,128': 'A', '128,128,1': 'B', '128,128,128': 'anonymous' }
+    const people: Record<string, string> = {
+      ...{ '1,1,1': 'admin', '1,128,1': 'session of B' },
+      ...{ '128,1,128': 'A', '128,128,1': 'B', '128,128,128': 'anonymous' },
+    }
     const connect = async (username?: string, password?: string) => {
       const given = {
         ...(username !== undefined && { username }),
@@ -41,7 +45,7 @@ describe('CONNECT', () => {
         return returnCode
       }
       const seen = String(await client.subscribeAll(filters))
-      return Object.entries(people).find(([codes]) => codes === seen)?.[1]
+      return people[seen] ?? seen
     }
     const rows: [username: string | undefined, password: string | undefined, who: unknown][] = [
       [undefined, undefined, 'anonymous'],
@@ -57,8 +61,12 @@ describe('CONNECT', () => {
       [a.thingToken, b.thingToken, 'B'],
       [a.thingToken, adminKey, 'admin'],
       [createToken(), b.thingToken, 'B'],
-      [adminKey, undefined, 4],
-      [adminKey, 'secret', 4],
+      [adminKey, undefined, 'admin'],
+      [adminKey, 'secret', 'admin'],
+      [ofB, undefined, 'session of B'],
+      [ofB, 'secret', 'session of B'],
+      ['app', ofB, 'session of B'],
+      [ofB, a.thingToken, 'A'],
       [createToken(), undefined, 4],
       [createToken(), 'secret', 4],
       ['device', undefined, 4],

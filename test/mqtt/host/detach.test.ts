@@ -204,9 +204,11 @@ describe('attachThings()', () => {
   test('refuses connections through a handle that a server was given before it, and says so', async () => {
     const url = await host.serve()
     attachThings(host.broker, host.things)
-    const told = once(host.broker, 'connectionError')
+    const refused = once(host.broker, 'connectionError')
+    const warned = once(process, 'warning')
     await expect(connectUser(url, 'panel')).rejects.toThrow()
-    expect((await told)[1]).toBeInstanceOf(Error)
+    expect((await refused)[1]).toBeInstanceOf(Error)
+    expect(String(await warned)).toMatch(/call attachThings first, then create the server/)
   })
 })
 
