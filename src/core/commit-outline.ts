@@ -2,7 +2,7 @@ import type { Commit } from './ports.ts'
 import { isMagicKey } from './record/key.ts'
 import type { AcceptedRecord } from './record/record.ts'
 
-/** Memory that each record, and each commit, takes in addition to the values, bytes. */
+/** Approximate memory of a record or a commit without its values, bytes. */
 const overhead = 64
 
 const none: readonly AcceptedRecord[] = []
@@ -20,7 +20,7 @@ export function recordCount(commit: Commit): number {
   return commit.outline ? commit.outline.records : commit.records.length
 }
 
-/** The records of a commit with a magic key, in order. */
+/** Those records of a commit that have a magic key, in order. */
 export function magicRecords(commit: Commit): readonly AcceptedRecord[] {
   return commit.outline?.hasMagic === false ? none : commit.records.filter(({ key }) => isMagicKey(key))
 }

@@ -5,20 +5,20 @@ export interface ForwardReport {
   readonly isConnected: boolean
   /** Why the last attempt to connect failed. */
   readonly problem?: string
-  /** Why the changed thing map is not used. The former map stays in use. */
+  /** Why a change of the thing map was refused. The previous map stays in use. */
   readonly mapProblem?: string
-  /** Records that are not acknowledged yet. While `isCounted` is false, some records from before the start are missing here. */
+  /** Records that are not acknowledged yet. While `isCounted` is false, some older records are missing here. */
   readonly waiting: { readonly records: number; readonly bytes: number }
   readonly isCounted: boolean
-  /** Receipt time of the oldest waiting record, milliseconds; absent if no record waits. */
+  /** Receipt time of the oldest waiting record, milliseconds; absent if no record is waiting. */
   readonly oldest?: number
   /** Records forwarded since the start of this process. */
   readonly forwarded: { readonly records: number; readonly bytes: number }
   /** Number of records that the central server has refused for good since forwarding began. */
   readonly refusedCount: number
-  /** Number of records dropped since forwarding began, because too many were waiting. */
+  /** Number of records that were dropped since forwarding began because too many were waiting. */
   readonly dropped: number
-  /** Things that the central server refuses, so that their records wait; `since` in milliseconds. */
+  /** Things that the central server refuses. Their records wait. `since` is in milliseconds. */
   readonly held: readonly { readonly thingId: string; readonly why: string; readonly since: number }[]
   /** The latest refused records, newest first. */
   readonly refused: readonly RefusedRecord[]
@@ -30,7 +30,7 @@ export interface RefusedRecord {
   readonly key: string
   /** Datetime of the record, milliseconds. */
   readonly datetime: number
-  /** The central server's reason code. `message` is the text that came with it. */
+  /** The central server's reason code. `message` is the server's text for people. */
   readonly reason: string
   readonly message: string
   /** Time of the refusal, milliseconds. */
@@ -38,7 +38,7 @@ export interface RefusedRecord {
 }
 
 export interface ForwardReporter {
-  /** The thing ids in the thing map. A thing with such an id need not exist. */
+  /** The thing ids in the thing map, including ids of things that do not exist. */
   readonly named: readonly string[]
   /** @param limit maximum number of refused records in the report @throws ThingwireError of the store */
   report(limit: number): Promise<ForwardReport>

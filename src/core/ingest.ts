@@ -39,7 +39,7 @@ export interface Ingest {
   /**
    * Takes one write. Resolves when all of its records are durable.
    *
-   * @throws WriteRefused for the content of the write: nothing was stored; the write is in the thing's list of refused writes
+   * @throws WriteRefused the content is invalid: nothing was stored, and the write is in the thing's list of refused writes
    * @throws ThingwireError `too_many_resources`: as for `WriteRefused`, nothing was stored and the write is listed
    * @throws ThingwireError `write_rate_exceeded`, `record_rate_exceeded`, `too_many_waiting`, `store_timeout`, `store_unavailable`,
    * `store_full`: the write is not acknowledged and should be sent again
@@ -47,20 +47,20 @@ export interface Ingest {
    */
   write(request: WriteRequest): Promise<WriteAnswer>
   /**
-   * Like `write`, for callers with many pending writes: settles the ticket instead of returning a promise. Only a refusal by the
-   * rate is thrown synchronously, so that the caller can hold back later writes.
+   * Like `write`, for callers with many pending writes: settles the ticket instead of returning a promise. Only these errors are
+   * thrown synchronously, so that the caller can hold back later writes:
    *
    * @throws ThingwireError `write_rate_exceeded`, `record_rate_exceeded`
    */
   submit(request: WriteRequest, ticket: Ticket<WriteAnswer>): void
   /**
-   * Lists a write that its door refused (too large, not text) or dropped, and charges the thing for a write. Of the writes that
-   * were dropped because of the rate, at most one per second is listed. Never rejects.
+   * Lists a write that its door refused (too large, not text) or dropped, and charges the thing for the write. A write that was
+   * dropped because of the rate is not charged, and at most one such write is listed per second. Never rejects.
    */
   noteRefused(refusal: Refusal): Promise<void>
-  /** Lists why a connection of the thing was rejected or closed, among its refused writes; each cause at most once a minute. */
+  /** Adds to the list of refused writes why a connection of the thing was rejected or closed; each cause at most once a minute. */
   noteRejected(thingId: string, error: ThingwireError): void
-  /** Call this while a door closes: the rate then holds back neither waiting nor new writes. @returns a function that ends this */
+  /** Call this while a door closes: the rate then delays neither waiting nor new writes. @returns a function that ends this */
   drain(): () => void
   /** Calls `listener`, which must not throw, for every refused write of every door. @returns the unsubscribe function */
   onRefused(listener: RefusedListener): () => void
@@ -71,7 +71,7 @@ export interface WriteRequest {
   readonly door: 'http' | 'mqtt' | 'host'
   /** Set if the write is the will of an MQTT client; the metrics count wills separately. */
   readonly isWill?: true
-  /** Set if the write was sent with the admin key. On a single node, such writes are exempt from the rate (contract §9). */
+  /** Set if the write was sent with the admin key. A single node does not limit the rate of such writes (contract §9). */
   readonly isOperators?: true | undefined
   /** JSON text in UTF-8 (contract §2). */
   readonly body: Uint8Array
@@ -89,7 +89,7 @@ interface IngestParts {
   readonly magic: MagicRules
   readonly clock: Pick<ReceiptClock, 'now'>
   readonly live: BackPressure
-  /** Whether several nodes share the store. If so, each node charges a thing for every commit, even of the operator's writes. */
+  /** Whether several nodes share the store. If so, each node charges a thing for every commit, even for the operator's writes. */
   readonly isShared: boolean
   readonly limits: WriteLimits
   /** How long a write may wait for room, milliseconds. */
@@ -131,7 +131,7 @@ export function createIngest(parts: IngestParts): Ingest {
     }
   }
 
-  /** Whether the rate counts the write. Otherwise an import by the operator would take as long as the original writes did. */
+  /** Whether the rate applies to the write. An import by the operator would otherwise take as long as the original writes did. */
   function isCounted({ isOperators }: WriteRequest): boolean {
     return isShared || !isOperators
   }
@@ -150,7 +150,7 @@ export function createIngest(parts: IngestParts): Ingest {
 
   function inTurn(writing: Writing): void {
     const { request, parsed } = writing
-    // A refused dry run is listed as well: "nothing is kept" (contract §3) only applies to records.
+    // A refused dry run is listed, too: "nothing is kept" (contract §3) only applies to records.
     if (parsed instanceof WriteRefused) writing.settle(refuse(request, parsed, parsed.writeId))
     else if (!parsed.store && !parsed.broadcast) writing.settle(dryRun(request, parsed))
     else after(room.wait(), writing, append)
@@ -198,7 +198,7 @@ export function createIngest(parts: IngestParts): Ingest {
     return first ?? answerTo(parsed)
   }
 
-  /** A repeated write gets the answer of the first one, even if the body is wrong this time (contract §4, resend (c)). */
+  /** A repeated write gets the answer of the first write, even if the body is wrong this time (contract §4, resend (c)). */
   async function refuse(
     request: WriteRequest,
     error: ThingwireError,
@@ -226,12 +226,12 @@ export function createIngest(parts: IngestParts): Ingest {
 
 interface Outcomes {
   kept(request: WriteRequest, parsed: ParsedWrite, receipt: Receipt): void
-  /** @returns the answer of an earlier write with the same id, if there is one; undefined if the write fails with the error */
+  /** @returns undefined if the write fails with `error`; a promise if it may get the answer of an earlier write with the same id */
   failed(request: WriteRequest, id: string | undefined, error: unknown): Promise<WriteAnswer> | undefined
   refused(request: WriteRequest, error: unknown): void
 }
 
-/** A pending write and the ticket for its receipt. A class, since the closures of thousands of writes would each keep a context. */
+/** A pending write, and the ticket for its receipt. A class takes less memory than closures if thousands of writes are pending. */
 class Writing implements Ticket<Receipt> {
   readonly request: WriteRequest
   readonly parsed: ParsedWrite | WriteRefused
@@ -274,7 +274,7 @@ class Writing implements Ticket<Receipt> {
   }
 }
 
-/** Runs the next step. Runs it synchronously if there is nothing to wait for, since a promise costs more than a step. */
+/** Runs the next step of a write; synchronously if there is nothing to wait for, since a promise costs more than a step. */
 function after(waiting: Promise<void> | undefined, writing: Writing, step: (writing: Writing) => void): void {
   if (waiting) waiting.then(() => step(writing)).catch((error: unknown) => writing.reject(error))
   else step(writing)
@@ -288,7 +288,7 @@ function answerTo(parsed: ParsedWrite): WriteAnswer {
   return parsed.rejected.length === 0 ? allTaken : { rejected: parsed.rejected }
 }
 
-/** Makes writes wait while too many live messages are undelivered (contract §9), until a timeout. */
+/** Makes writes wait while too many live messages are undelivered (contract §9). Refuses the writes after a timeout. */
 export class Room {
   readonly #live: BackPressure
   readonly #timeout: number
@@ -303,7 +303,7 @@ export class Room {
 
   /**
    * Resolves when writes may go on; undefined if they may go on now. After the timeout, it rejects with too_many_waiting for all
-   * waiting writes at the same time, so that no write of a connection is stored after an earlier one was refused.
+   * waiting writes at the same time, so that no write is stored after an earlier write of the same connection was refused.
    */
   wait(): Promise<void> | undefined {
     const room = this.#live.room()

@@ -13,20 +13,20 @@ export interface TakenLock extends Lock {
   readonly before: string | undefined
 }
 
-/** The locks of a store. A store that is not shared has them in memory, so they end with the process. */
+/** The locks of a store. If the store is not shared, its locks are in memory and end with the process. */
 export interface Locks {
   /**
-   * Takes a lock from its owner. `append`, `put`, `take` and `release` take effect in the order of the calls: later calls under the
-   * previous owner's lock are refused, and everything that this owner has stored can be read when the promise resolves.
+   * Takes a lock, whoever owns it. `append`, `put`, `take` and `release` take effect in the order of the calls. Later calls under
+   * the previous owner's lock are refused. When the promise resolves, everything that the previous owner has stored can be read.
    *
    * @throws ThingwireError of the store
    */
   take(name: string): Promise<TakenLock>
-  /** Takes a lock if it is free or `owner` has it. @returns undefined if someone else has it @throws ThingwireError of the store */
+  /** Takes a lock if it is free or `owner` has it. @returns undefined if another has it @throws ThingwireError of the store */
   takeFrom(name: string, owner: string | undefined): Promise<TakenLock | undefined>
   /**
-   * Frees a lock that is still held, after all earlier calls. If the next owner must find the effects of earlier calls in the
-   * store, call this only when they have settled.
+   * Frees a lock if it is still held. If the next owner must find the effects of earlier calls in the store, call this only when
+   * those calls have settled.
    *
    * @throws ThingwireError of the store
    */
@@ -41,7 +41,7 @@ export interface Locks {
 const clientLost = 'another connection has taken over this client'
 const taskLost = 'another node does this task now'
 
-/** A change was refused, since its lock has another owner now. Nothing was changed. A retry would be refused as well. */
+/** A change was refused because its lock is no longer held. Nothing was changed, and a retry would be refused, too. */
 export class LockLost extends ThingwireError {
   constructor({ name }: Lock) {
     super('store_unavailable', name.startsWith('client/') ? clientLost : taskLost)

@@ -7,37 +7,37 @@ export interface Nodes {
   readonly self: string
   /** Set if the store is not shared: this process is the only node. */
   readonly isAlone?: true
-  /** Names of the live nodes. A killed node is removed within 25 s; `self` is removed as soon as another node may find it dead. */
+  /** Names of the live nodes. A killed node is left out after at most 25 s, and `self` once another node may consider it dead. */
   alive(): Promise<ReadonlySet<string>>
   /**
    * Assigns a task to one node at a time: calls `work` whenever this node gets the task. `stop` is aborted when the node may have
-   * lost the task because Redis was away too long. `work` must end then; its later changes under `lock` are refused once another
-   * node has the task. When this node stops or dies, another node gets the task.
+   * lost the task because Redis was unreachable for too long. `work` must end then. Once another node has the task, later changes
+   * under `lock` are refused. When this node stops or dies, another node gets the task.
    *
    * @param work must not reject. If it ends without an abort, it is not called again until the node has lost the task
    * @returns a function that gives up the task; its promise resolves when `work` has ended
    */
   lead(task: string, work: (stop: AbortSignal, lock: Lock) => Promise<void>): () => Promise<void>
   /**
-   * Calls `listener`, which must not throw, with the names of documents that another node has put or removed, in commit order, once
-   * the change can be read; with undefined if any document may have changed unnoticed. @returns the unsubscribe function
+   * Calls `listener`, which must not throw, with the names of documents that another node has put or removed, in commit order. The
+   * changes can be read then. `names` is undefined if any document may have changed unnoticed. @returns the unsubscribe function
    */
   onDocuments(listener: (names: readonly string[] | undefined) => void): () => void
   /** Calls `listener`, which must not throw, for each refused write that another node adds. @returns the unsubscribe function */
   onRefused(listener: (thingId: string, refused: RefusedWrite) => void): () => void
-  /** Sends a message to the nodes that listen now. It may be lost. Messages of one node arrive in the order of the calls. */
+  /** Sends a message, which may be lost, to the nodes that listen now. Messages of one node arrive in the order of the calls. */
   send(message: Uint8Array): void
   /**
-   * Calls `listener`, which must not throw, with each message, including those of this node. Calls `onMissed` when messages may
+   * Calls `listener`, which must not throw, with each message, including messages of this node. Calls `onMissed` when messages may
    * have been lost. Resolves with the unsubscribe function.
    *
    * @throws ThingwireError or Error of the store
    */
   listen(listener: (message: Buffer) => void, onMissed: () => void): Promise<() => void>
   /**
-   * Calls `listener`, which must not throw, when commits were missed for good: the node was cut off for longer than the log goes
-   * back, or the store has lost delivered commits. The call is made before the next commit is delivered. Listeners of `onDocuments`
-   * get undefined as well. @returns the unsubscribe function
+   * Calls `listener`, which must not throw, when commits were missed for good, before the next commit is delivered. Either this
+   * node was cut off for longer than the log goes back, or the store has lost delivered commits. Listeners of `onDocuments` are
+   * called with undefined. @returns the unsubscribe function
    */
   onGap(listener: () => void): () => void
   logBounds(): Promise<LogBounds>
@@ -48,10 +48,10 @@ export interface Nodes {
   hasLogged(writeNumber: number): Promise<boolean>
 }
 
-/** Two write numbers. If the store is not shared, both are Infinity, since the log only has the commits selected by `logWhen`. */
+/** Two write numbers. If the store is not shared, both are Infinity, since the log has only the commits that `logWhen` selects. */
 export interface LogBounds {
-  /** The log has every commit after this one, selected by `logWhen` or not. Of earlier commits, it has those not trimmed. */
+  /** The log contains every later commit, even those that `logWhen` did not select. Earlier commits may have been trimmed. */
   readonly completeAfter: number
-  /** `trimLog` keeps all commits after this one, since another node may still have to read them. */
+  /** `trimLog` keeps all later commits, since another node may still have to read them. */
   readonly trimmableTo: number
 }

@@ -13,7 +13,7 @@ const example = '{"values":[{"key":"temperature","value":21.5}]}'
 
 export const writeIdForm = /^[\x20-\x7e]{1,64}$/
 
-/** The flags of an HTTP query, which override the flags of the body, and the Idempotency-Key header (`id`). */
+/** The flags of an HTTP query, which override the flags in the body, and the write id from the Idempotency-Key header. */
 export interface WriteOptions {
   readonly store?: boolean | undefined
   readonly broadcast?: boolean | undefined
@@ -34,7 +34,7 @@ export interface ParsedWrite {
   readonly rejected: readonly FieldError[]
 }
 
-/** A write was refused for its content. `writeId` is undefined if none could be read. */
+/** A write was refused for its content. `writeId` is undefined if no write id could be read. */
 export class WriteRefused extends ThingwireError {
   readonly writeId: string | undefined
 
@@ -48,7 +48,7 @@ export class WriteRefused extends ThingwireError {
  * Checks a write against every rule of contract §2 and §3. A wrong flag in the body is refused even if a query flag overrides it.
  *
  * @param body bytes, or the parsed content of a write by the host program
- * @throws WriteRefused naming the bad records (at most 20) by index and field
+ * @throws WriteRefused, which names the first 20 bad records by index and field
  */
 export function parseWrite(body: Uint8Array | object, context: ParseContext): ParsedWrite {
   let id: string | undefined
@@ -109,7 +109,7 @@ function valuesOf(envelope: Record<string, unknown>): readonly unknown[] {
   return values
 }
 
-/** Takes one turn of the event loop (10 to 20 ms for 10,000 records): with pauses, doors would have to hold back later writes. */
+/** Never pauses, though 10,000 records take 10 to 20 ms: during a pause, doors would have to hold back later writes. */
 function parseRecords(values: readonly unknown[], context: ParseContext) {
   const records: NewRecord[] = []
   const rejected: FieldError[] = []
@@ -121,7 +121,7 @@ function parseRecords(values: readonly unknown[], context: ParseContext) {
   return { records, rejected }
 }
 
-/** The error has the reason of the first bad record, which is most useful to a device that reads only one word of the answer. */
+/** The error has the reason of the first bad record, since a device may read only the reason. */
 function recordsRefused(rejected: readonly FieldError[]): ThingwireError {
   const errors = rejected.slice(0, maximumNamedErrors)
   const [first] = errors as [FieldError]

@@ -7,8 +7,8 @@ import type { Problem } from './record/problem.ts'
 import type { AcceptedRecord, NewRecord, StoredRecord } from './record/record.ts'
 
 /**
- * The interfaces that the core and the doors need. `store/` implements those of the store, and `store/contract.ts` says what its
- * methods guarantee (order, atomicity, durability, idempotency, concurrency).
+ * The interfaces that the core and the doors need. `store/` implements the interfaces for storage, and `store/contract.ts` says
+ * what their methods guarantee (order, atomicity, durability, idempotency, concurrency).
  */
 
 export interface WriteAnswer {
@@ -35,29 +35,29 @@ export interface Append {
    */
   readonly maximumResources?: number
   /**
-   * New states of resources of the thing, stored with the records; with `store: false` they are only delivered. Only magic
-   * resources have a state. The latest of an ordinary resource is its newest record.
+   * New states of magic resources, stored with the records; with `store: false`, they are only delivered. An ordinary resource has
+   * no state (see `Latest`).
    */
   readonly states?: readonly Latest[]
   /**
    * Documents to put in the same commit as the records, such as the packet id of a QoS 2 PUBLISH: either both become durable or
-   * neither. They are put even if the write repeats an id or all of its records were stored earlier. If the write itself takes no
-   * space, their purpose is `essential`.
+   * neither. They are put even if the write repeats an id or all of its records were stored earlier. If the write itself needs no
+   * space, the documents are put as `essential` (see `PutPurpose`).
    */
   readonly documents?: DocumentPut | undefined
   /** The whole write is refused with `LockLost` if this lock is no longer held at the commit. */
   readonly lock?: Lock | undefined
   /**
    * The connection that sent the write. Writes of one connection commit in the order of the calls, but may overtake long writes
-   * that another connection makes to another thing (contract §4.3). Without `sender`, the write overtakes nothing.
+   * that another connection makes to another thing (contract §4.3). Without `sender`, the write overtakes no other write.
    */
   readonly sender?: object | undefined
 }
 
-/** The latest of a resource: its newest record by datetime, then write number, then place; of a magic resource, its state. */
+/** The latest of a resource: its newest record (by datetime, then write number, then place), or the state of a magic resource. */
 export interface Latest {
   readonly key: string
-  /** undefined if the resource has no records, or no longer has any. */
+  /** undefined if the resource has no records. */
   readonly record: StoredRecord | undefined
 }
 
@@ -65,7 +65,7 @@ export interface Latest {
 export interface Receipt {
   /** Place of the write in commit order, from 1; 0 for a repeated write, which has no effect. */
   readonly writeNumber: number
-  /** The answer to give. For a repeated write, this is the answer of the first write. */
+  /** The answer to the write; for a repeated write, the answer of the first write. */
   readonly answer: WriteAnswer
 }
 
@@ -77,7 +77,7 @@ export interface Commit {
   readonly receivedAt: number
   /** Records of the write, in order, without those that an earlier write has stored (contract §4, resend (a)). */
   readonly records: readonly AcceptedRecord[]
-  /** The states that were put or, if a removal took the newest record of a resource, the new latest of that resource. */
+  /** The states that the write put. For a commit that removed a resource's newest record: the new latest of the resource. */
   readonly latest: readonly Latest[]
   /** If false, nothing was stored, and after a crash another write may get the same number. */
   readonly stored: boolean
@@ -100,10 +100,10 @@ export interface LogQuery {
   readonly after: number
   /** Write number, exclusive; Infinity: up to the end of the log. */
   readonly before: number
-  /** Whether to include commits of this thing; called for each commit. Default: include all. Skipping a commit costs little. */
+  /** Whether to include commits of this thing. Called for each commit; skipping a commit costs little. Default: include all. */
   readonly isOf?: (thingId: string) => boolean
   readonly order: 'asc' | 'desc'
-  /** Maximum number of commits, at least 1. A page with large entries is shorter. Only an empty page means the end. */
+  /** Maximum number of commits, at least 1. A page with large entries is shorter. Only an empty page means that none remain. */
   readonly limit: number
 }
 
@@ -121,9 +121,9 @@ export interface LatestOfThing extends Latest {
 
 /** A view of the store as it was after one commit. It must be closed. */
 export interface Snapshot {
-  /** Write number of that commit, the last one that the snapshot includes. */
+  /** Number of the last write that the snapshot includes. */
   readonly writeNumber: number
-  /** The latest of each selected resource (of a magic resource, only its state), in pages. The cost is in proportion to these. */
+  /** Yields pages with the latest of each selected resource (for a magic resource, only its state). Reads nothing else. */
   latest(query: LatestQuery): AsyncIterable<readonly LatestOfThing[]>
   close(): Promise<void>
 }
@@ -164,14 +164,14 @@ export interface AggregateQuery extends TimeRange {
 export interface Aggregates {
   /** At most `limit` buckets; fewer once their `first` and `last` together have `maximumPageText` characters or more. */
   readonly buckets: readonly BucketSummary[]
-  /** Where the remaining buckets begin: the next query's `from` in ascending order, `to` in descending order; milliseconds. */
+  /** `from` of the next query in ascending order, or `to` in descending order; milliseconds. Absent if no buckets remain. */
   readonly next?: number
 }
 
-/** The result of one piece of `removeOld`. */
+/** The result of one call of `removeOld`. */
 export interface RemovedOld {
   readonly count: number
-  /** Opaque start of the next piece; absent if there is none. */
+  /** `from` of the next call, opaque; absent if no old records remain. */
   readonly next?: string
 }
 
@@ -187,29 +187,29 @@ export interface RecordStore {
   read(thingId: string, key: string, query: PageQuery): Promise<Page | undefined>
   /** Summaries of the buckets that have records in the range. @returns undefined if nothing was ever stored under the key */
   aggregate(thingId: string, key: string, query: AggregateQuery): Promise<Aggregates | undefined>
-  /** Ids of at most `limit` things after `after` (exclusive), sorted by bytes: all things with records, perhaps some without. */
+  /** Thing ids after `after` (exclusive), sorted by bytes, at most `limit`. Includes all things with records, maybe also others. */
   things(page: { readonly after?: string; readonly limit: number }): Promise<readonly string[]>
-  /** Keys with records, sorted by bytes. */
+  /** Keys that have records, sorted by bytes. */
   resources(thingId: string): Promise<readonly string[]>
   /** State of a magic resource; undefined if it has none. */
   state(thingId: string, key: string): Promise<StoredRecord | undefined>
   /** A snapshot that includes everything appended before the call. */
   snapshot(): Promise<Snapshot>
   /**
-   * Resolves when all commits of all nodes, and all appends of this node, made before the call are delivered to listeners.
+   * Resolves when listeners have received all commits that any node made, and all appends that this node began, before the call.
    *
    * @returns the number of the newest delivered write, 0 if there is none
    */
   catchUp(): Promise<number>
   /**
-   * Removes records that were stored before the call, and returns their number. If this removes the newest record of an ordinary
-   * resource, listeners get the new latest (`Commit.latest`) before the promise resolves.
+   * Removes the records in the range that were stored before the call, and returns their number. If the newest record of an
+   * ordinary resource is removed, listeners get the new latest (`Commit.latest`) before the promise resolves.
    */
   remove(thingId: string, key: string, range: TimeRange): Promise<number>
   /**
-   * Removes some of a resource's records with a datetime before `before` (exclusive, milliseconds), oldest first. Never removes its
-   * newest record, so the latest does not change and nothing is delivered. May also remove records appended during the call. One
-   * call removes too few records to delay writes. After a crash, some of the removed records may be back.
+   * Removes some records with a datetime before `before` (exclusive, milliseconds), oldest first; few enough not to delay writes.
+   * Never removes the newest record, so the latest does not change, and listeners are not called. May also remove records that are
+   * appended during the call. After a crash, some of the removed records may reappear.
    *
    * @param from `next` of the previous call
    * @throws LockLost if `lock` is no longer held: nothing is removed
@@ -223,8 +223,8 @@ export interface RecordStore {
    */
   onCommit(listener: (commit: Commit) => void): () => void
   /**
-   * Sets which commits go into the commit log, in the batch of the commit itself. Default: none. `isWanted` is called while a write
-   * is prepared, after every snapshot that was requested before the write. Only stored commits are logged.
+   * Selects the commits to log. Default: none. A log entry is stored atomically with its commit. A commit with `store: false` is
+   * never logged. `isWanted` is called while a write is prepared, after every snapshot that was requested before the write.
    */
   logWhen(isWanted: (write: Pick<Commit, 'thingId' | 'records' | 'broadcast'>) => boolean): void
   /** Commits of the log, ordered by write number, as listeners got them. */
@@ -261,8 +261,8 @@ export interface WriteRate {
    *
    * @returns undefined if the write may go on now. For an MQTT write of a thing in debt, a promise that resolves when the write may
    * go on, in the order of the calls, and rejects with unknown_thing if the thing is removed meanwhile
-   * @throws ThingwireError write_rate_exceeded, record_rate_exceeded: the thing is in debt; over MQTT, its debt is more than 30 s
-   * or too many bytes wait. The write is not charged
+   * @throws ThingwireError write_rate_exceeded, record_rate_exceeded: the thing is in debt, and the write is not charged. An MQTT
+   * write is refused only if the debt is more than 30 s or too many bytes wait
    */
   enter(write: {
     readonly thingId: string
@@ -273,7 +273,7 @@ export interface WriteRate {
   charge(thingId: string, records: number): void
   /** Whether to list a dropped write: true at most once a second for each thing. Further dropped writes are only counted. */
   mayNote(thingId: string): boolean
-  /** Call this while a door closes: waiting and new writes pass without delay. @returns a function that ends this state */
+  /** Call this while a door closes: the rate then delays neither waiting nor new writes. @returns a function that ends this */
   drain(): () => void
 }
 
@@ -305,11 +305,11 @@ export type PutPurpose = 'keep' | 'register' | 'essential'
 /** Small documents by name, such as `things/<id>` and `tokens/<hash>`: the registry, and the state of the HTTP and MQTT doors. */
 export interface DocumentStore {
   get(name: string): Promise<Document | undefined>
-  /** Like `get`, but in commit order: reads after every earlier append, put and transact, even those that failed. */
+  /** Like `get`, but reads in commit order: after every earlier append, put and transact has been committed or has failed. */
   getInOrder(name: string): Promise<Document | undefined>
   /** At most `limit` documents whose name starts with `prefix` and sorts after `after` (exclusive), ordered by name. */
   list(prefix: string, options: { after?: string; limit: number }): Promise<readonly [string, Document][]>
-  /** Only the names that `list` gives. Reads no contents, so the size of the documents does not matter. */
+  /** Like `list`, but returns only the names. Reads no contents, so the size of the documents does not matter. */
   names(prefix: string, options: { after?: string; limit: number }): Promise<readonly string[]>
   /**
    * Puts documents durably and atomically, without reading their present contents. Shares a commit with waiting appends and puts,
@@ -319,8 +319,8 @@ export interface DocumentStore {
    */
   put(documents: DocumentPut, purpose: PutPurpose, lock?: Lock): Promise<void>
   /**
-   * Reads the named documents, calls `change` with their contents, and puts its result, durably and atomically: nothing changes
-   * these documents in between. `change` may also put further documents. It must be pure, since it may be called repeatedly.
+   * Reads the named documents, calls `change` with their contents, and puts the result, durably and atomically: no other call
+   * changes these documents in between. `change` may also put further documents. It must be pure: it may be called repeatedly.
    */
   transact<Result>(
     names: readonly string[],
@@ -336,7 +336,7 @@ export interface RefusedWrite {
   readonly door: 'http' | 'mqtt' | 'host' | 'magic'
   readonly reason: Reason
   readonly message: string
-  /** How often a connection was rejected for this cause since its last entry; absent if only once. */
+  /** How often a connection was rejected for this cause since the previous entry for the cause; absent if only once. */
   readonly count?: number
   readonly errors?: readonly FieldError[]
   readonly id?: string

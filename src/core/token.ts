@@ -17,7 +17,7 @@ export function createToken(): string {
   return createSecret(32)
 }
 
-/** @returns random bytes as base64url that never begin with a hyphen, since a command would take such a text for an option */
+/** @returns random bytes as base64url. Never begins with a hyphen, since a command would take such a text for an option */
 export function createSecret(bytes: number): string {
   for (;;) {
     const secret = randomBytes(bytes).toString('base64url')

@@ -3,7 +3,7 @@ import { readSlices } from './slices.ts'
 /** Runs a limited number of tasks at a time. Callers take turns; a caller is identified by its name. */
 export class FairQueue {
   readonly #mostAtOnce: number
-  /** Resumes the waiting tasks of each caller. The map is in the order of the callers' turns. */
+  /** Functions that resume waiting tasks, by caller. The callers are in the order of their turns. */
   readonly #waiting = new Map<string, (() => void)[]>()
   #underWay = 0
 
@@ -27,13 +27,13 @@ export class FairQueue {
     }
   }
 
-  /** Yields `items` unchanged. Each fetch of an item is a task of its own, so a slow reader does not block the queue. */
+  /** Yields `items` unchanged. Each item is fetched in a separate task, so a slow reader does not block the queue. */
   async *stream<Item>(name: string, items: AsyncIterable<Item>): AsyncGenerator<Item, void> {
     const iterator = items[Symbol.asyncIterator]()
     try {
       for (;;) {
         const { done, value } = await this.run(name, async () => {
-          // Otherwise, if all items are in memory, a quick reader could take all of them in one turn of the event loop.
+          // Without this pause, a fast reader of items that are in memory could take all of them in one turn of the event loop.
           await readSlices.pause()
           return await iterator.next()
         })

@@ -8,7 +8,7 @@ export async function rest(milliseconds: number, stop?: AbortSignal): Promise<vo
 interface RetryOptions {
   /** Pause between two attempts, milliseconds. */
   readonly every: number
-  /** Ends the retries when it is aborted. */
+  /** Ends the retries when aborted. */
   readonly stop?: AbortSignal
   /** No attempt begins at or after this time of the monotonic clock (`performance.now()`), milliseconds. */
   readonly until?: number
@@ -19,8 +19,8 @@ interface RetryOptions {
 /**
  * Retries a task until it succeeds, `stop` is aborted or `until` is reached.
  *
- * @returns the result; undefined if the task has not succeeded by then
- * @throws the task's errors for which `isPassing` is false
+ * @returns the result; undefined if the retries ended without success
+ * @throws an error of the task if `isPassing` returns false for the error
  */
 export async function retryUntil<Result>(
   task: () => Promise<Result>,

@@ -1,15 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** Maximum time for long work in one turn of the event loop, milliseconds. The same turn reads packets and delivers messages. */
+/** Maximum time for long work in one turn of the event loop, milliseconds. Longer work would delay packets and live messages. */
 const longestSlice = 5
 
-/** Splits long work into slices, each in its own turn of the event loop. */
+/** Splits long work into slices, each in a separate turn of the event loop. */
 export class Slices {
   #begin: number | undefined
 
   /**
-   * Waits for the next turn of the event loop if the present slice is over; undefined if it is not. The first slice begins with the
-   * first call. Call this several times a millisecond.
+   * Call this several times a millisecond. The first slice begins with the first call.
+   * @returns undefined if the present slice is not over; otherwise a promise that resolves in the next turn of the event loop
    */
   pause(): Promise<void> | undefined {
     const now = performance.now()
@@ -23,13 +23,13 @@ export class Slices {
   }
 }
 
-/** One slice in each turn of the event loop, shared by all callers: hundreds of concurrent reads take no more time than one. */
+/** One slice in each turn of the event loop, shared by all callers. Hundreds of concurrent reads take as much of a turn as one. */
 class SharedSlices {
   readonly #waiting: (() => void)[] = []
   #begin: number | undefined
   #isScheduled = false
 
-  /** Waits until the caller may go on if the slice of this turn of the event loop is over; undefined if it is not. */
+  /** @returns undefined if the present slice is not over; otherwise a promise that resolves when the caller may go on */
   pause(): Promise<void> | undefined {
     const now = performance.now()
     if (this.#begin === undefined) this.#open(now)
@@ -64,5 +64,5 @@ class SharedSlices {
   }
 }
 
-/** The slices for reads with long answers, so that writes do not wait for such reads. */
+/** For reads with long answers, so that writes do not wait for the reads. */
 export const readSlices = new SharedSlices()

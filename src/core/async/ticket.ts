@@ -1,14 +1,14 @@
 /**
- * Receives the result of one write. Used instead of a chain of promises, one for each step, because the garbage collector would
- * have to move the promises while the write waits for its sync.
+ * Receives the result of one write. A promise for each step of the write would cost more: the garbage collector would have to
+ * move the promises while the write waits for the disk.
  */
 export interface Ticket<Result> {
-  /** Call this or `reject` once; neither throws. */
+  /** Call either this or `reject`, once. Neither throws. */
   resolve(result: Result): void
   reject(error: unknown): void
 }
 
-/** Returns a promise for the result of the ticket that `begin` gets. The promise also rejects if `begin` throws. */
+/** Calls `begin` with a ticket. Returns a promise for the ticket's result, which also rejects if `begin` throws. */
 export function promiseOf<Result>(begin: (ticket: Ticket<Result>) => void): Promise<Result> {
   return new Promise((resolve, reject) => begin({ resolve, reject }))
 }

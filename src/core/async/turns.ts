@@ -11,7 +11,7 @@ export class Turn {
     this.#onDone = onDone
   }
 
-  /** Resolves when the previous turn is done; undefined if it is done already or there is none. Never rejects. Call this once. */
+  /** Resolves when the previous turn is done; undefined if there is no turn to wait for. Never rejects. Call this once. */
   wait(): Promise<void> | undefined {
     const before = this.#before
     if (!before || before.#isDone) return undefined
@@ -35,7 +35,7 @@ export class Turns {
   #newest: Turn | undefined
   #taken = 0
 
-  /** Whether all turns are done. If so, a write that awaits nothing needs no turn. */
+  /** Whether all turns are done. If so, a write needs no turn unless its credential is still being looked up. */
   get isFree(): boolean {
     return this.#taken === 0
   }

@@ -2,8 +2,8 @@ import { mkdir, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /**
- * Makes a directory and its missing parents. Node's `mkdir` with `recursive` never returns if a parent forbids new directories, as
- * `/proc` does, or is a dangling link: Node then tries to make the directory above it again and again.
+ * Makes a directory and its missing parents. Node's `mkdir` with `recursive` would retry for ever if a parent is a dangling link
+ * or, like `/proc`, forbids new directories.
  *
  * @param mode file mode of each new directory
  * @throws Error of the system if a directory cannot be made, or if the path exists and is not a directory

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** Whether users other than the owner may use a file; false on Windows, where the mode does not say. @param mode from `stat` */
+/** Whether users other than the owner may use a file; false on Windows, where modes do not show this. @param mode from `stat` */
 export function isOpenToOthers(mode: number): boolean {
   return process.platform !== 'win32' && (mode & 0o077) !== 0
 }

@@ -3,7 +3,7 @@ import { findJsonMistake } from './json-mistake.ts'
 /**
  * Parses the text of a file as JSON. A byte order mark, which some editors write, is ignored.
  *
- * @param what how messages refer to the file, such as `the thing map things.json`
+ * @param what how messages refer to the file, for example `the thing map things.json`
  * @throws Error with the line and column of the mistake, but without the parser's message, which may quote a secret
  */
 export function parseJsonFile(what: string, text: string): unknown {

@@ -5,12 +5,12 @@ export interface Derived {
   readonly places?: { readonly starts: readonly number[]; readonly ends: readonly number[] }
 }
 
-/** Start and end in the source of the part of `text` from `start` to `end`. Ends are exclusive; the part must not be empty. */
+/** Converts a range of `text` to the corresponding range of the source. Ends are exclusive; the range must not be empty. */
 export function inSource({ places }: Derived, start: number, end: number): readonly [number, number] {
   return places ? [places.starts[start] ?? 0, places.ends[end - 1] ?? 0] : [start, end]
 }
 
-/** Maximum number of layers of escapes. Software does not escape a text more often than this by accident. */
+/** Maximum number of layers of escapes that are removed. Software does not escape a text more often than this by accident. */
 const deepest = 8
 
 /**
@@ -35,7 +35,7 @@ export function unescapedLayers(source: string): readonly [Derived, ...Derived[]
   return layers
 }
 
-/** Replaces each match of `pattern` with the one character, or none, that `by` returns. @returns undefined if nothing matches */
+/** Replaces each match of `pattern` with the result of `by`: one character or none. @returns undefined if there is no match */
 export function replaced(
   outer: Derived,
   pattern: RegExp,
@@ -67,7 +67,7 @@ export function replaced(
   return { text: parts.join(''), places: { starts, ends } }
 }
 
-/** Returns one UTF-16 unit per match, as `places` requires. Characters outside ASCII become U+FFFD: no credential has any. */
+/** Unescapes a match to one UTF-16 unit, as `places` requires. Credentials are ASCII, so other characters become U+FFFD. */
 function meant([, ...groups]: RegExpExecArray): string {
   const [url4, url2, json4, json6, byte, control, itself, html16, html10, entity, wide] = groups
   const letter = control ?? entity

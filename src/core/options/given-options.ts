@@ -56,7 +56,7 @@ export function described(value: unknown): string {
   return typeof value === 'string' ? shown(value) : String(value)
 }
 
-/** A value as JSON. If it is a URL, its credential is redacted, whichever characters the credential has. */
+/** A value as JSON. A credential in a URL is redacted, even if it contains `/` or `@`. */
 export function shown(value: unknown): string {
   return JSON.stringify(value).replace(/\/\/.*@/s, '//[redacted]@')
 }

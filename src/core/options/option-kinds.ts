@@ -7,7 +7,7 @@ export interface OptionRule<Schema extends z.ZodType = z.ZodType> {
   readonly rule: string
 }
 
-/** A rule, and how to convert the text of an environment variable or of the command line to a value. */
+/** A rule, and how to convert text from an environment variable or the command line to a value. */
 export interface OptionKind<Schema extends z.ZodType = z.ZodType> extends OptionRule<Schema> {
   readonly unit: 'bytes' | 'ms' | undefined
   /** Returns the text unchanged if it is not a valid value; the schema then refuses it. */
@@ -20,7 +20,7 @@ export interface OptionDeclaration extends OptionKind {
   readonly meaning: string
   /** The reason for the default. */
   readonly reason: string
-  /** Says what is wrong with a refused value, if the rule does not explain it. */
+  /** Explains what is wrong with a refused value if the rule alone does not. */
   readonly faultOf?: (value: unknown) => string | undefined
   /** Set if the value must not be shown in messages or given on the command line. */
   readonly secret?: true

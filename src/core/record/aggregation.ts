@@ -49,7 +49,7 @@ export class Aggregation {
     return true
   }
 
-  /** Adds the summary of records of one bucket. @returns false if the answer is complete without them */
+  /** Adds the summary of records in the bucket of `datetime`. @returns false if the answer is complete without these records */
   merge(datetime: number, summary: Omit<BucketSummary, 'start' | 'end'>): boolean {
     const fold = this.#foldAt(datetime)
     fold?.merge(summary)

@@ -1,8 +1,8 @@
 import type { BucketSummary } from './buckets.ts'
 
-/** Numbers of this size or larger are summed in a larger unit, since the sum of just a few of them could overflow a double. */
+/** Numbers with at least this absolute value are summed in a larger unit, since the sum of only a few could overflow a double. */
 const hugeFrom = 2 ** 900
-/** A power of two, so that division by it is exact. It is so large that no bucket has enough numbers for an overflow. */
+/** A power of two, so that dividing by `hugeUnit` is exact. Large enough that the sum of a bucket cannot overflow. */
 const hugeUnit = 2 ** 64
 
 /** Summarises a bucket in constant memory. Compensated sums (Neumaier) keep the rounding error independent of the number of records. */
@@ -37,7 +37,7 @@ export class BucketFold implements BucketSummary {
     this.#addSum(number / unitOf(number, number), 0, number, number)
   }
 
-  /** Adds numbers of a column in ascending time. Their JSON texts must be those that `String` gives. @param to index, exclusive */
+  /** Adds numbers of a column, ascending by time. The JSON text of each must equal `String(number)`. @param to index, exclusive */
   addNumbers(numbers: Float64Array, from: number, to: number): void {
     this.#addTexts(String(numbers[from]), String(numbers[to - 1]))
     this.count += to - from

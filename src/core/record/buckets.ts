@@ -4,7 +4,7 @@ export interface Buckets {
   at(datetime: number): { readonly start: number; readonly end: number }
 }
 
-/** Summary of the records that one bucket has within the queried range; at least one record. */
+/** Summary of a bucket's records in the queried range. There is at least one record. */
 export interface BucketSummary {
   /** Start of the bucket, milliseconds; may be before the start of the range. */
   readonly start: number
@@ -13,7 +13,7 @@ export interface BucketSummary {
   readonly count: number
   /** Number of records whose value is a number. */
   readonly numbers: number
-  /** `sum` and `compensation` together have the sum of the numbers: see `sumOf` and `averageOf` in bucket-fold.ts. */
+  /** `sumOf` and `averageOf` in bucket-fold.ts compute the sum and the average from `sum` and `compensation`. */
   readonly sum: number
   readonly compensation: number
   /** Infinity if no value is a number. */

@@ -77,7 +77,7 @@ function isDigit(code: number): boolean {
 const dayLength = 24 * 60 * 60 * 1000
 
 const twoDigits = numerals(60, 2)
-/** Includes the character that follows, since each part of a concatenation costs time. */
+/** Includes the character after the seconds, since each part of a concatenation costs time. */
 const secondsText = twoDigits.map(digits => `${digits}.`)
 const millisecondsText = numerals(1000, 3).map(digits => `${digits}Z`)
 
@@ -86,7 +86,7 @@ function numerals(count: number, length: number): readonly string[] {
   return Array.from({ length: count }, (_, number) => String(number).padStart(length, '0'))
 }
 
-/** A cache: most datetimes are in the same minute or day as the previous one. A `Date` for each would take seven times as long. */
+/** A cache: most datetimes are in the same minute or day as the previous one. Making a `Date` each time takes 7 times as long. */
 let minute = { start: Number.NaN, text: '' }
 let day = { start: Number.NaN, text: '' }
 
@@ -124,7 +124,7 @@ function timeOf(
   return midnight + ((hours * 60 + minutes) * 60 + seconds) * 1000 + milliseconds
 }
 
-/** A cache: most records of a write are of the same day, and computing a day takes as long as parsing the rest. */
+/** A cache: most records of a write have the same date, and computing its midnight takes as long as the rest of the parsing. */
 let lastDay = { year: 1970, month: 1, day: 1, midnight: 0 }
 
 function midnightOf(year: number, month: number, day: number): number | undefined {

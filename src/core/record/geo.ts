@@ -10,7 +10,7 @@ export interface Geo {
 /** The form of degrees that are sent as a string. */
 export const decimal = /^-?\d+(\.\d+)?$/
 
-/** Parses the `geo` of a record, whose degrees are numbers or strings with plain decimal numbers (contract §2). */
+/** Parses the `geo` of a record. Degrees are numbers, or strings that contain a plain decimal number (contract §2). */
 export function parseGeo(input: unknown): Geo | Problem {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     return { field: 'geo', reason: 'invalid_geo', message: 'geo must be an object {lat, long}' }

@@ -1,6 +1,6 @@
 /**
- * Keys of ordinary resources: letters, digits, `.`, `-`, `_` [interface 2.2; contract §2.1]. `.` and `..` are no keys, since
- * libraries remove them from URLs, even when they are escaped as `%2e`.
+ * Keys of ordinary resources: letters, digits, `.`, `-`, `_` [interface 2.2; contract §2.1]. `.` and `..` are not allowed, since
+ * libraries remove them from URLs, even if escaped as `%2e`.
  */
 export const ordinaryKey = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,128}$/
 

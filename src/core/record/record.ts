@@ -12,16 +12,16 @@ export interface StoredRecord {
 
 /**
  * A record of a write that has passed every rule of contract §2 and is not committed yet. `datetime` is mutable, since copying each
- * record would lower the rate of 100,000 records per second by a third.
+ * record would reduce the throughput of writes by a third.
  */
 export interface NewRecord extends Omit<StoredRecord, 'datetime'> {
   /** Milliseconds. If the record is not `explicit`, this is NaN until the store sets the receipt time (contract §4.5). */
   datetime: number
-  /** Whether the sender gave the datetime. */
+  /** Whether the sender set the datetime. */
   readonly explicit: boolean
   /** Index in the write's `values`. Determines the order of records of one write with the same datetime. */
   readonly place: number
-  /** The explicit datetime as the sender spelled it, for live messages with whole writes and for forwarding; it is not stored. */
+  /** The explicit datetime as the sender spelled it, for forwarding and for live messages with a whole write. Not stored. */
   readonly datetimeText?: string
   /** The record as it was sent; present only if a magic resource stores it in another form. */
   readonly written?: { readonly value: string; readonly geo?: Geo }

@@ -26,7 +26,7 @@ export function isForbiddenMember(name: string): boolean {
 
 /** The first forbidden member name of the object. Does not look into nested objects. */
 export function forbiddenMemberOf(object: object): string | undefined {
-  // Runs for each record, so it makes no array of the names.
+  // This runs for each record; `for … in` does not allocate an array of the names.
   for (const name in object) if (isForbiddenMember(name)) return name
   return undefined
 }
@@ -36,7 +36,7 @@ export function forbiddenMember(field: string, name: string): Problem {
 }
 
 /**
- * The JSON text that is stored for a value, which was parsed or comes from a program. -0 becomes 0; a lone surrogate is escaped.
+ * The JSON text to store for a value that was parsed or comes from the host program. -0 becomes 0; a lone surrogate is escaped.
  *
  * @returns the text, or the problem: not JSON, number out of range, forbidden member, nested too deep, too large
  */

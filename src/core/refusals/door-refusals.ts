@@ -46,7 +46,7 @@ export function isRateExceeded({ reason }: ThingwireError): boolean {
   return reason === 'write_rate_exceeded' || reason === 'record_rate_exceeded'
 }
 
-/** A cause is listed immediately. Its repeats within this period become one further entry with a count. Milliseconds. */
+/** A new cause is listed immediately. Its repeats within this many milliseconds become one further entry with a count. */
 const period = 60_000
 /** Maximum number of causes of one thing that are listed within `period`. */
 const mostCauses = 10

@@ -7,10 +7,10 @@ const replacement = '[redacted]'
 const secretLength = 34
 /**
  * Parts of a secret are redacted if they have at least this many characters. If fewer characters of a token are shown, 120 bits
- * stay hidden. A lower limit would redact mixed-case names that are not secrets: short UUIDs, for example, have up to 22.
+ * stay hidden. A lower limit would redact mixed-case names that are not secrets, such as short UUIDs of up to 22 characters.
  */
 const revealing = 24
-/** How many characters after the shown part are searched, too. Each of 24 characters of a secret may be escaped as up to 20. */
+/** How many characters after the shown part are searched, too: enough for 24 characters of a secret, each escaped as up to 20. */
 const lookAhead = 500
 
 /** Characters that may split a secret: line breaks with indentation, NULs of UTF-16, zero-width characters. */
@@ -28,15 +28,15 @@ const words = /^(?:[A-Z]?[a-z]{2,}(?![a-z])|\d+(?!\d)(?:[TZ](?![a-z]))?|[-_])+$/
 type Span = readonly [start: number, end: number]
 
 /**
- * Redacts credentials in texts from clients before the texts are stored, listed, logged or sent back (contract §1.1). Finds whole
- * and cut credentials, however software has escaped them.
+ * Redacts credentials in texts from clients before the texts are stored, listed, logged or sent back (contract §1.1). Finds
+ * credentials even if they are cut or escaped.
  *
  * The server only knows the hashes of tokens, so it redacts everything that looks like a token: 34 characters or more that are not
  * a UUID, and 24 or more that are neither in a single case (names, numbers, hashes) nor made of words. A client that hides a
  * credential on purpose, for example in groups of four characters, succeeds.
  */
 export class Redactor {
-  /** Every part of the admin key with `revealing` characters. They are searched literally, since the key may look like a name. */
+  /** All parts of the admin key that are `revealing` characters long. They are compared literally: the key may look like a name. */
   readonly #piecesOfKey: readonly string[]
 
   constructor(adminKey = '') {
@@ -77,7 +77,7 @@ function spansOfPieces(pieces: readonly string[], layer: Derived): readonly Span
   )
 }
 
-/** The parts of the key with `revealing` characters, and those of its unescaped form. */
+/** All parts of the key, and of its unescaped form, that are `revealing` characters long. */
 function piecesOf(key: string): readonly string[] {
   const pieces = [key, unescapedLayers(key).at(-1)?.text ?? ''].flatMap(text => {
     const count = Math.max(0, text.length - revealing + 1)
@@ -106,7 +106,7 @@ function isLikeSecret(text: string): boolean {
   return !isName(joined) || pieces.some(piece => piece.length >= secretLength && !uuid.test(piece))
 }
 
-/** Whether a text is in a single case or made of words. Of the token parts of 24 characters, one in 130,000 has a single case. */
+/** Whether a text is in a single case or made of words. One in 130,000 token parts of 24 characters has a single case. */
 function isName(text: string): boolean {
   return !/[a-z]/.test(text) || !/[A-Z]/.test(text) || words.test(text)
 }

@@ -20,7 +20,7 @@ export class Refusals {
   readonly #refused: RefusedWrites
   readonly #redactor: Redactor
   readonly #listeners = new Set<RefusedListener>()
-  /** A promise for each thing id, which settles when the latest refusal of the thing is listed. */
+  /** By thing id: a promise that settles when the thing's latest refusal is listed. */
   readonly #latest = new Map<string, Promise<unknown>>()
 
   constructor(refused: RefusedWrites, redactor: Redactor) {
@@ -34,7 +34,7 @@ export class Refusals {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Lists a refusal, unless the write repeats an earlier one. @returns the earlier write's answer @throws errors of `answered` */
+  /** Lists a refusal, unless the write repeats an earlier write. @returns the earlier answer @throws errors of `answered` */
   async note(
     refusal: Refusal,
     receivedAt: number,

@@ -2,12 +2,12 @@ import type { Buckets } from '../record/buckets.ts'
 import type { TimeZone } from './time-zone.ts'
 import { milliseconds } from './utc-buckets.ts'
 
-/** A local time is given as the milliseconds since 1970 that its date and clock would have in UTC. */
+/** Days or months, numbered from 1970. A local time is in milliseconds since 1970, computed as if the date and clock were UTC. */
 interface CalendarUnit {
   /** Number of the day or month that contains a local time; 1970-01-01 is in number 0. */
   numberAt(local: number): number
   startOf(number: number): number
-  /** A number of units that is longer than the time from 1970 to 9999, but within the range of `Date`. */
+  /** This many units are longer than the time from 1970 to 9999, but within the range of `Date`. */
   readonly enough: number
 }
 

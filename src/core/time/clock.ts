@@ -2,11 +2,11 @@
 export interface ReceiptClock {
   /** The receipt time of a write at this moment; never earlier than the newest receipt time. */
   now(): number
-  /** The newest receipt time; `released` or an earlier time if there is none. */
+  /** The newest receipt time; `released` or an earlier time if there is no receipt time yet. */
   newest(): number
   /** How far the clock is behind the newest receipt time, milliseconds; 0 if it is not behind. */
   behind(): number
-  /** The last step back of receipt times in this process: a clock far behind the newest receipt time was finally trusted. */
+  /** The latest step back of receipt times in this process. A clock far behind the newest receipt time was then trusted. */
   readonly steppedBack: ClockStep | undefined
   /** Calls `listener`, which must not throw, when receipt times step back. @returns the unsubscribe function */
   onSteppedBack(listener: (step: ClockStep) => void): () => void
@@ -19,14 +19,14 @@ export interface ClockStep {
   readonly to: number
 }
 
-/** A clock that is at least this far behind is reported, milliseconds. */
+/** A clock that is at least this far behind the newest receipt time is reported; milliseconds. */
 export const behindFrom = 60_000
-/** A clock that is farther behind than this is trusted once it has run for `believedAfter` without a jump; both in milliseconds. */
+/** If a clock is farther behind than this, it is trusted only after `believedAfter` without a jump; both in milliseconds. */
 export const believedBehind = 86_400_000
 export const believedAfter = 600_000
 
 /**
- * A day shortly before this release, milliseconds since 1970. A clock with an earlier time is wrong: it belongs to a board without
- * a battery and has not been set yet.
+ * A day shortly before this release, milliseconds since 1970. A clock that shows an earlier time is wrong: for example, a board
+ * without a battery has not set its clock yet.
  */
 export const released = Date.UTC(2026, 10, 1)

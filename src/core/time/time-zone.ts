@@ -28,7 +28,7 @@ export function fixedZoneOf(text: string): TimeZone | undefined {
   return { spanAt: () => ({ ...always, offset }) }
 }
 
-/** Matches names of the time zone database, but not the offsets and datetimes that the library also accepts. */
+/** Matches names of the time zone database, but not the offsets and datetimes that Temporal also accepts. */
 const nameForm = /^[A-Za-z][\w+/-]{0,63}$/
 
 /** Cached zones, by name in lower case. */
@@ -37,7 +37,7 @@ const zonesInMemory = 64
 /** Maximum number of cached periods of a zone: enough for three centuries of clocks that change twice a year. */
 const spansInMemory = 600
 
-/** The zone with this name in the time zone data of this Node; case does not matter. @returns undefined if the name is unknown */
+/** The zone with this name in Node's time zone data; case does not matter. @returns undefined if the name is unknown */
 export async function timeZoneOf(name: string): Promise<TimeZone | undefined> {
   if (!nameForm.test(name)) return undefined
   const before = known.get(name.toLowerCase())
@@ -57,7 +57,7 @@ export async function timeZoneOf(name: string): Promise<TimeZone | undefined> {
 
 class NamedZone implements TimeZone {
   readonly #epoch: Temporal.ZonedDateTime
-  /** Cached periods in ascending time. Computing one period takes as long as thousands of buckets. */
+  /** Cached periods in ascending time. Computing a period takes as long as computing thousands of buckets. */
   #spans: OffsetSpan[] = []
   #newest: OffsetSpan
 

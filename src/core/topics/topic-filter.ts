@@ -1,7 +1,7 @@
 /** Maximum number of levels of a topic that Aedes routes. */
 const maximumLevels = 100
 
-/** Whether a filter is valid: at most 100 levels; wildcards are whole levels; only the last can be `#` (MQTT-4.7.1-2, -3). */
+/** Whether a filter is valid: at most 100 levels; wildcards are whole levels; only the last level can be `#` (MQTT-4.7.1-2, -3). */
 export function isTopicFilter(filter: string): boolean {
   const levels = filter.split('/', maximumLevels + 1)
   if (filter === '' || levels.length > maximumLevels) return false
@@ -10,8 +10,8 @@ export function isTopicFilter(filter: string): boolean {
 }
 
 /**
- * Control characters, noncharacters and surrogates. A client that receives a topic with one may close the connection (MQTT-1.5.3);
- * libmosquitto does so for exactly these characters.
+ * Control characters, noncharacters and surrogates. A client may close the connection if it receives a topic with such a character
+ * (MQTT-1.5.3); libmosquitto does so for exactly these characters.
  */
 const forbidden = /[\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}]/u
 

@@ -28,7 +28,7 @@ export function isNarrower(grants: readonly TopicGrant[], before: readonly Topic
   return !before.every(isCovered)
 }
 
-/** The grants for topics that the server serves. @param served filters of the option `topics` */
+/** The grants for topics that the server serves. @param served the server's `topics` option */
 export function servedGrants(
   grants: readonly TopicGrant[],
   served: readonly string[],
@@ -36,7 +36,7 @@ export function servedGrants(
   return grants.filter(({ filter }) => served.some(outer => isWithin(filter, outer)))
 }
 
-/** What is wrong with a grant's filter; undefined if it is valid. @param served filters of the option `topics` */
+/** What is wrong with a grant's filter; undefined if it is valid. @param served the server's `topics` option */
 export function faultOfGrant({ filter }: TopicGrant, served: readonly string[]): string | undefined {
   if (served.length === 0) return 'the server serves no topics beside those of things: set its option topics'
   if (hasForbiddenCharacter(filter)) return hasForbidden(filter)
@@ -47,8 +47,8 @@ export function faultOfGrant({ filter }: TopicGrant, served: readonly string[]):
 }
 
 /**
- * What is wrong with a filter of the option `topics`, as a message; undefined if it is valid. Its first level must not be a
- * wildcard or one of Thingwire's own, and must not begin with `$`, which is reserved for the broker.
+ * What is wrong with a filter in the server's `topics` option; undefined if it is valid. The first level must not be a wildcard,
+ * `things` or `v2`, and must not begin with `$`, which is reserved for the broker.
  */
 export function faultOfServed(filter: string): string | undefined {
   const levels = filter.split('/')
