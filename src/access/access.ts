@@ -14,7 +14,7 @@ export interface Revocation {
   readonly hashes: ReadonlySet<string>
   /** `principalName` of each removed thing and ended session. */
   readonly principals: ReadonlySet<string>
-  /** Set if this node was cut off from the other nodes, so any credential may be revoked: close everything that relies on one. */
+  /** Set if this node was cut off from other nodes and may have missed a revocation. Close everything that needs a credential. */
   readonly all?: true
 }
 
@@ -22,12 +22,12 @@ export interface Access {
   /** Redacts credentials, including the admin key, in texts from clients. */
   readonly redactor: Redactor
   /**
-   * Finds the thing that `ref` names, if the request may do `action` with it. If `ref` is a token, the token is the credential and
-   * `credential` is ignored. If `ref` is an id, `credential` is needed.
+   * Finds the thing that `ref` names, and checks whether the request may do `action` with the thing. If `ref` is a token, the token
+   * is the credential, and `credential` is ignored. If `ref` is an id, `credential` is needed.
    *
    * @param credential content of the Authorization header after `Bearer `; undefined if there was none
-   * @returns the id of the thing: synchronously if the thing's own token is in memory, since every write calls this; otherwise, and
-   * for every refusal, as a promise
+   * @returns the id of the thing if the credential is the thing's own token and is cached (the fast path of every write); otherwise
+   * a promise for the id, which rejects if the request is refused
    * @throws ThingwireError unknown_thing_token, missing_credential, invalid_session, forbidden, unknown_thing; not_found if `ref`
    * has neither the form of a token nor that of an id
    */
@@ -43,16 +43,16 @@ export interface Access {
    * @throws ThingwireError invalid_session, forbidden, unknown_thing
    */
   authoriseAgain(credentialHash: string, thingId: string, action: Action): Promise<void>
-  /** The thing of a live token. @throws ThingwireError unknown_thing_token */
+  /** Id of the thing to which a live token belongs. @throws ThingwireError unknown_thing_token */
   thingOfToken(token: string): Promise<string>
   /**
    * Calls `listener`, which must not throw, when credentials expire or this node learns that any node has revoked them. The same
    * revocation may be reported more than once. @returns the unsubscribe function
    */
   onRevoke(listener: (revocation: Revocation) => void): () => void
-  /** Call this when a thing publishes on a topic that belongs to no thing (contract §7.10): its token is not checked again then. */
+  /** Call this when a thing publishes on a topic that belongs to no thing (contract §7.10). The thing then counts as seen. */
   noteSeen(thingId: string): void
-  /** The principal's present grants for topics that belong to no thing, if they are served. @throws ThingwireError of the store */
+  /** The principal's present grants for served topics that belong to no thing. @throws ThingwireError of the store */
   topicsOf(principal: Principal): Promise<readonly TopicGrant[]>
   /** Like `topicsOf`, by credential. @param credentialHash `hashToken(credential)` @throws ThingwireError invalid_session */
   topicsAgain(credentialHash: string): Promise<readonly TopicGrant[]>
@@ -67,7 +67,7 @@ export interface ThingSummary {
   readonly createdAt: number
   /** When the thing last used its own token, or published on a topic of §7.10, milliseconds; undefined if it never did. */
   readonly lastSeen: number | undefined
-  /** When a write of the thing, with any credential, was last stored, milliseconds; undefined if none is known. */
+  /** When a write to the thing, with any credential, was last stored, milliseconds; undefined if no write is known. */
   readonly lastWrite: number | undefined
   readonly position?: { readonly lat: number; readonly long: number }
   /** Grants for topics that belong to no thing; absent if there are none. */
@@ -113,7 +113,7 @@ export interface ThingRegistry {
   list(query: ThingQuery): Promise<{ readonly things: readonly ThingSummary[]; readonly next?: string }>
   /** All things with exactly this name, in the order of their ids. */
   named(name: string): Promise<readonly ThingSummary[]>
-  /** Those of the given ids that no thing has. */
+  /** The given ids that no thing has. */
   missing(thingIds: readonly string[]): Promise<readonly string[]>
   /** @throws ThingwireError unknown_thing, invalid_body */
   rename(thingId: string, name: string): Promise<void>
@@ -171,12 +171,12 @@ export interface AccessSessionRegistry {
    */
   create(things: '*' | readonly string[], terms: AccessSessionTerms): Promise<MintedAccessSession>
   /**
-   * Mints a session for one thing, on behalf of the thing or the operator. A session ends with the token that minted it. A thing
-   * can have at most 100 live sessions.
+   * Mints a session for one thing, on behalf of the thing or the operator. A session that was minted with a thing's token ends with
+   * that token. A thing can have at most 100 live sessions.
    *
-   * @param credential the thing's token or the admin key; it is checked again
+   * @param credential the thing's token or the admin key, which is checked again
    * @param terms `expiresIn` must be at most 30 days
-   * @throws ThingwireError those of `identify`; forbidden, unknown_thing, invalid_body, too_many_sessions
+   * @throws ThingwireError the errors of `identify`; forbidden, unknown_thing, invalid_body, too_many_sessions
    */
   createForThing(thingId: string, credential: string, terms: AccessSessionTerms): Promise<MintedAccessSession>
   /**
@@ -202,7 +202,7 @@ export interface ActivationCodeSummary {
   readonly usesLeft: number
 }
 
-/** Codes by which a thing registers itself (contract §6, activation). */
+/** Codes with which a thing registers itself (contract §6, activation). */
 export interface ActivationCodes {
   /** @param options `count`: number of codes, 1 to 1,000; `uses`: uses of each code, 1 to 1,000,000 */
   create(options: { readonly count: number; readonly uses: number }): Promise<readonly string[]>
@@ -210,8 +210,8 @@ export interface ActivationCodes {
   /** @throws ThingwireError not_found */
   remove(code: string): Promise<void>
   /**
-   * Takes one use of the code and makes a thing. But if the thing made by the previous call has not used its token yet, that thing
-   * is returned again, with a new token. @throws ThingwireError unknown_activation_code: the code is unknown or used up
+   * Takes one use of the code and makes a thing. But if the thing that the code made last has not used its token yet, that thing is
+   * returned again, with a new token. @throws ThingwireError unknown_activation_code: the code is unknown or used up
    */
   activate(code: string): Promise<{ readonly thingId: string; readonly thingToken: string }>
 }

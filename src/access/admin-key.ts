@@ -81,7 +81,7 @@ async function readKey(file: string): Promise<string | undefined> {
   }
 }
 
-/** Refuses a key file that other users can read, as ssh refuses such a private key. */
+/** Refuses a key file that other users can read, as ssh does with private keys. */
 function assertPrivate(file: string, mode: number): void {
   if (!isOpenToOthers(mode)) return
   throw new Error(

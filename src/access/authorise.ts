@@ -11,7 +11,7 @@ import type { Tokens } from './tokens.ts'
 const thingsInMemory = 100_000
 /**
  * Maximum number of cached hashes of tokens. They are cached since hashing costs as much as the rest of an authorisation. Only
- * texts in the form of a token are cached: a header can contain any 16 KiB of text.
+ * texts in the form of a token are cached, since a header can contain any text of up to 16 KiB.
  */
 const hashesInMemory = 1_000
 
@@ -20,7 +20,7 @@ interface AuthoriseParts {
   readonly tokens: Tokens
   readonly adminKey: string
   readonly allowThingDelete: boolean
-  /** The filters of the option `topics`. */
+  /** The server's `topics` option. */
   readonly topics: readonly string[]
 }
 
@@ -92,7 +92,7 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
     throw new ThingwireError('unknown_thing_token', `no thing has this token${whatElse(token, principal)}`)
   }
 
-  /** Says what a misplaced text is, as the end of a sentence, without quoting it; empty if that is unknown. */
+  /** The end of an error message that says what a misplaced text is, without quoting the text; empty if that is unknown. */
   function whatElse(text: string, principal?: Principal): string {
     const whose = isAdminKey(hashToken(text)) ? ({ kind: 'admin' } as const) : principal
     return whose ? `: it is ${kindOf(whose)}, ${whereItGoes}` : spelledLike(text)
@@ -166,7 +166,7 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
   }
 }
 
-/** As `whatElse`, by the form alone: `not_found` is no failed credential, so its answer must not confirm a guessed key. */
+/** Like `whatElse`, but judges only the form: `not_found` does not count as a failed credential and must not confirm a guess. */
 function spelledLike(text: string): string {
   if (isThingId(text)) return ': it is spelled like the id of a thing, which is public'
   const isCode = activationCodeForm.test(text)
@@ -177,7 +177,7 @@ const howNamed = 'a thing is named by its token (43 characters) or its id (16 of
 const whereItGoes =
   'which goes into the Authorization header or the MQTT password, with the id of the thing in the path or topic'
 
-/** The message of the error `forbidden` that says which credentials can mint a session for a thing. */
+/** The message of `forbidden` if the credential cannot mint a session for a thing. */
 export const whoMints = 'only the token of the thing and the admin key make a session for a thing'
 
 function isFor(principal: Principal, thingId: string): boolean {

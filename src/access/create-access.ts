@@ -24,7 +24,7 @@ export interface AccessParts {
   readonly adminKey: string
   /** Whether a thing may delete its own records with its token. */
   readonly allowThingDelete: boolean
-  /** The filters of the option `topics`. Default: none. */
+  /** The server's `topics` option. Default: none. */
   readonly topics?: readonly string[]
 }
 
@@ -33,7 +33,7 @@ export interface AccessServices {
   readonly registry: ThingRegistry
   readonly sessions: AccessSessionRegistry
   readonly activationCodes: ActivationCodes
-  /** Stores immediately when each thing was last seen and written to. Otherwise this is done once a minute. Never rejects. */
+  /** Stores immediately when each thing was last seen and written to, as `LastSeen` does once a minute. Never rejects. */
   keepTimes(): Promise<void>
   /** Stores the data that are only in memory. Call this before the store is closed. */
   close(): Promise<void>

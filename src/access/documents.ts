@@ -2,10 +2,10 @@ import type { TopicGrant } from '../core/topics/topic-grant.ts'
 import type { SessionAccess } from './principal.ts'
 
 /**
- * The documents that hold things, credentials and sessions. None of them contains a token, only the SHA-256 of a token.
+ * The documents of things, credentials and sessions. They contain no tokens, only the SHA-256 of tokens.
  *
  * A token document is made and removed together with its entry in the thing document, by a `transact` that reads the thing
- * document. So a `transact` that reads the thing document does not have to read the token documents.
+ * document. Therefore a `transact` that reads the thing document knows which token documents exist.
  */
 
 /** Document of a thing: `things/<thing id>`. */
@@ -15,7 +15,7 @@ export type ThingDocument = {
   readonly createdAt: number
   /** The live tokens, oldest first. */
   readonly tokens: readonly TokenEntry[]
-  /** Sessions minted with `createForThing`, only for this thing. Some may have ended. */
+  /** Sessions for this thing alone, minted with `createForThing`. Some may have ended. */
   readonly sessions?: readonly AccessSessionEntry[]
   /** Grants for topics that belong to no thing. */
   readonly topics?: readonly TopicGrant[]
@@ -40,7 +40,7 @@ export type AccessSessionDocument = {
   readonly topics?: readonly TopicGrant[]
   readonly createdAt: number
   readonly expiresAt: number
-  /** The thing whose document has an entry for the session, if there is such an entry. */
+  /** Set if `createForThing` minted the session: the id of the thing, whose document has an entry for the session. */
   readonly thingId?: string
   /** Set if a thing token minted the session. */
   readonly isThings?: true
@@ -60,8 +60,8 @@ export type TokenDocument = {
 }
 
 /**
- * Document `activation-codes/<code>`. The code is in plain text, since the operator lists codes to print and distribute them. It
- * only gives access to new, empty things. The document is removed when the last token that the code issued is used.
+ * Document `activation-codes/<code>`. The code is in plain text, since the operator lists codes to print and distribute them. A
+ * code only gives access to new, empty things. The document is removed when the last token that the code issued is used.
  */
 export type ActivationCodeDocument = {
   readonly createdAt: number
@@ -79,7 +79,7 @@ export function withoutLast({ last: _, ...code }: ActivationCodeDocument): Activ
 export type SeenDocument = {
   /** When the thing's own token was last used; absent if never. */
   readonly at?: number
-  /** When a write of the thing, with any credential, was last stored; absent if none is known. */
+  /** When a write to the thing, with any credential, was last stored; absent if no write is known. */
   readonly written?: number
 }
 

@@ -5,7 +5,7 @@ import { ThingwireError } from '../errors.ts'
 /** @throws ThingwireError invalid_body */
 export type AssertGrants = (grants: readonly TopicGrant[]) => void
 
-/** @param served filters of the option `topics` @param redactor redacts filters that error messages quote */
+/** @param served the server's `topics` option @param redactor redacts filters that error messages quote */
 export function grantsWithin(served: readonly string[], redactor: Redactor): AssertGrants {
   return grants => assertGrants(grants, served, redactor)
 }

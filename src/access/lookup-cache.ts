@@ -21,7 +21,7 @@ export class LookupCache<Found> {
     for (;;) {
       const entry = this.#entries.get(key) ?? this.#start(key)
       const found = await entry.finding
-      // If the entry was forgotten meanwhile, the result may be from before the change: look it up again.
+      // If `forget` was called meanwhile, the result may be outdated: look it up again.
       if (found === undefined || this.#entries.get(key) === entry) return found
     }
   }

@@ -9,7 +9,7 @@ export interface ThingPrincipal {
   readonly thingId: string
 }
 
-/** A person, a dashboard or an app. Its rights never change, so what it was once allowed (a subscription) is not checked again. */
+/** A person, a dashboard or an app. The rights of a session never change, so a permitted subscription is not checked again. */
 export interface SessionPrincipal {
   readonly kind: 'session'
   readonly sessionId: string
@@ -26,12 +26,12 @@ export interface SessionPrincipal {
 
 export type SessionAccess = 'read' | 'write'
 
-/** Whether a write is the operator's. With a thing token as `ref`, it is the thing's, whoever sends it (contract §1). */
+/** Whether a write counts as the operator's. If `ref` is a thing token, the write counts as the thing's (contract §1). */
 export function isOperatorsWrite(ref: string, principal: Principal | undefined): boolean {
   return principal?.kind === 'admin' && !isToken(ref)
 }
 
-/** The name of a principal, such as `thing.<id>`. Has no secrets or colons, and is the same for all the principal's credentials. */
+/** The name of a principal, such as `thing.<id>`, the same for all its credentials. Contains no secret and no colon. */
 export function principalName(principal: Principal | Pick<SessionPrincipal, 'kind' | 'sessionId'>): string {
   switch (principal.kind) {
     case 'thing':

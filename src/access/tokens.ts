@@ -37,8 +37,8 @@ export class Tokens {
   }
 
   /**
-   * The owner of the live token with this hash; undefined if there is none. The first use of a thing's token is stored durably
-   * before this resolves, since it ends the activation. Even a request answered with 403 is a use: the device has the token.
+   * The owner of the live token with this hash; undefined if there is none. The first use of a thing's token ends the activation of
+   * the thing, so it is stored durably before this resolves. A refused request is also a use: the device evidently has the token.
    */
   async principalOf(hash: string): Promise<ThingPrincipal | SessionPrincipal | undefined> {
     return this.#used(await this.#principals.get(hash))

@@ -1,12 +1,12 @@
 import { BlockList, isIP, isIPv6 } from 'node:net'
 
 const groups = 8
-/** Number of groups of an IPv6 address that name its network, which is the first 64 bits. */
+/** The first four groups of an IPv6 address (64 bits) name its network. */
 const groupsOfNetwork = 4
 
 /**
- * The key by which a limit counts an address. For an IPv4 address, even one written as `::ffff:192.0.2.1`, this is the address; for
- * an IPv6 address, its first 64 bits, since the client's owner has that whole network; for any other text, the text itself.
+ * The key by which a limit counts an address. For IPv4, even if written as `::ffff:192.0.2.1`, the key is the address. For IPv6, it
+ * is the first 64 bits, since a client can use every address of its network. For any other text, the key is the text.
  */
 export function addressKey(address: string): string {
   if (!isIPv6(address)) return address

@@ -76,9 +76,9 @@ export class Limits {
   }
 
   /**
-   * Counts a refused request of an address.
+   * Counts a refused request from an address.
    *
-   * @returns the error to send: `too_many_failed_credentials` after too many invalid credentials of the address, else `error`
+   * @returns the error to send: `too_many_failed_credentials` after too many invalid credentials from the address, else `error`
    */
   countFailure(error: ThingwireError, address: string): ThingwireError {
     const retryAfter = failedCredential.has(error.reason) ? this.failedCredentials.note(address) : 0
@@ -118,7 +118,7 @@ class BoundedCounts {
     return this.#total
   }
 
-  /** @returns a function that leaves again, to be called once; undefined if the maximum is reached */
+  /** Adds 1 to a count. @returns a function that subtracts 1 again, to be called once; undefined if the maximum is reached */
   enter(name: string): (() => void) | undefined {
     const count = this.#counts.get(name) ?? 0
     if (count >= this.#maximum) return undefined
@@ -135,14 +135,13 @@ class BoundedCounts {
   }
 }
 
-/** Counts open connections by address. Connections from the machine itself are not counted (contract §9). */
+/** Counts open connections by address. Connections from the server's own machine are not counted (contract §9). */
 export class AddressCounts extends BoundedCounts {
   override enter(address: string): (() => void) | undefined {
     return isLoopback(address) ? () => {} : super.enter(addressKey(address))
   }
 }
 
-/** Length of a minute, milliseconds. */
 const minute = 60_000
 /** Maximum number of addresses that are remembered. If there are more, the oldest is forgotten. */
 const maximumAddresses = 100_000
@@ -177,7 +176,7 @@ export class FailedCredentials {
    * Counts an invalid credential.
    *
    * @param address the address of the client itself, not of a trusted proxy
-   * @returns for how many seconds this and further invalid credentials get `too_many_failed_credentials`; 0 if they do not get it
+   * @returns for how many seconds invalid credentials, including this one, are refused as too many; 0 if they are not too many
    */
   note(address: string): number {
     const now = this.#now()

@@ -18,11 +18,11 @@ type ArrivingWrite = Parameters<WriteRate['enter']>[0]
 const burst = 5_000
 /** Largest debt with which writes over MQTT wait instead of being refused, milliseconds (contract §9). */
 const longestWait = 30_000
-/** Maximum size of a thing's waiting writes with overhead, bytes: otherwise a thing that keeps reconnecting could fill memory. */
+/** Maximum size of a thing's waiting writes with overhead, bytes. Without it, a thing that keeps reconnecting could fill memory. */
 const mostWaiting = 8 * 1024 * 1024
 /** Memory that a waiting write takes in addition to its body, bytes. */
 const overhead = 1_024
-/** How long MQTT writes stay refused after one was, so that none overtakes it before its connection is closed; milliseconds. */
+/** How long all MQTT writes of a thing are refused after one was refused, milliseconds: enough for its connection to close. */
 const refusedFor = 1_000
 /** Minimum time between two dropped writes of a thing that are listed, milliseconds. */
 const noteInterval = 1_000
@@ -40,7 +40,7 @@ interface WaitingWrite {
 interface Ledger {
   /** Arrival of the latest write. */
   arrivedAt: number
-  /** When all writes so far will be paid for. `recordsPaid` is the same for all records so far. */
+  /** When all writes so far will be paid for. `recordsPaid`: when all records so far will be paid for. */
   writesPaid: number
   recordsPaid: number
   /** The waiting writes, in order of arrival, which is also ascending order of `due`. */
@@ -90,10 +90,10 @@ export class ThingRates implements WriteRate {
   }
 
   /**
-   * Charges a thing for a commit of another node; ignores commits of this node. Call this for every commit. Things that never write
-   * to this node get a ledger as well, since ledgers are small and soon removed.
+   * Charges a thing for a commit of another node; ignores commits of this node. Call this for every commit. Even things that never
+   * write to this node get a ledger; ledgers are small and soon removed.
    *
-   * @param now the present time by the clock of receipt times, milliseconds
+   * @param now the present receipt time, milliseconds
    */
   chargeElsewhere(commit: Commit, now: number): void {
     if (!commit.isElsewhere) return
@@ -117,7 +117,7 @@ export class ThingRates implements WriteRate {
   }
 
   drain(): () => void {
-    // Lets waiting writes go: otherwise a stop would lose those at QoS 0, and would take until the debt is paid.
+    // Waiting writes go on now. Otherwise a stop would lose the QoS 0 writes among them, and would last until the debt is paid.
     this.#drains++
     const everything = Number.POSITIVE_INFINITY
     for (const ledger of this.#ledgers.values()) this.#letGo(ledger, everything)
@@ -159,7 +159,7 @@ export class ThingRates implements WriteRate {
     ledger.timer = setTimeout(() => this.#letGo(ledger, this.#now()), Math.max(0, Math.ceil(milliseconds)))
   }
 
-  /** Lets all writes go that are due at or before `time`. */
+  /** Resumes all writes that are due at or before `time`. */
   #letGo(ledger: Ledger, time: number): void {
     const firstLater = ledger.waiting.findIndex(({ due }) => due > time)
     for (const { resolve } of this.#take(ledger, firstLater === -1 ? ledger.waiting.length : firstLater))

@@ -8,7 +8,7 @@ import type { Ended } from './ended.ts'
 /** How long to wait before a failed read is tried again, milliseconds. */
 const retryAfter = 500
 
-/** For each kind: the prefix of the documents whose removal ends a token, a session or a thing. */
+/** For each kind, the prefix of document names. If such a document is removed, a token, a session or a thing has ended. */
 const kinds = { tokens: tokenPrefix, sessions: accessSessionPrefix, things: thingPrefix } as const satisfies {
   readonly [Kind in keyof Ended]-?: string
 }
@@ -62,7 +62,7 @@ function sorted(names: readonly string[]): Ended {
   return Object.fromEntries(found)
 }
 
-/** Wraps a store so that `onUnknown` gets the names of the documents that a failed `transact` may nevertheless have put. */
+/** Wraps a store so that `onUnknown` is called with the names of documents that a failed `transact` may nevertheless have put. */
 export function announcing(
   documents: DocumentStore,
   onUnknown: (names: readonly string[]) => void,
@@ -105,7 +105,7 @@ export class NodeAbsence {
   #missed = 0
 
   /**
-   * @param onSilent called after a pause of the process longer than `longestSilence`: its caches are outdated until it catches up
+   * @param onSilent called after a pause of the process longer than `longestSilence`: its caches may be outdated
    * @param onAbsent called once for each absence
    */
   constructor(nodes: Pick<Nodes, 'self' | 'alive'>, onSilent: () => void, onAbsent: () => void) {

@@ -21,11 +21,11 @@ import { endOf, endSessions } from './end-sessions.ts'
 
 /** Length of a day, seconds. */
 const day = 24 * 3_600
-/** Longest lifetime of a session by who minted it, seconds. Even the operator's sessions end, in case one is forgotten. */
+/** Longest lifetime of a session minted by the operator or a thing, seconds. Even forgotten sessions end. */
 const longest = { operator: 366 * day, thing: 30 * day }
 const maximumThings = 1_000
 const maximumOfThing = 100
-/** A page of the list ends when it has at least this many thing ids, since each session can have 1,000. */
+/** A page of the list ends when it has at least this many thing ids, since each session can have 1,000 ids. */
 const thingsOfPage = 20_000
 const sessionsAtOnce = 20
 

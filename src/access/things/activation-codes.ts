@@ -23,9 +23,9 @@ type Activation = Awaited<ReturnType<ActivationCodes['activate']>>
 type Last = NonNullable<ActivationCodeDocument['last']>
 
 /**
- * Until a thing has used its token, its code returns the same thing again, with a new token instead of the unused one: a lost
- * answer locks no device out and costs no use of the code. Once the token is used, the next call takes another use and makes
- * another thing. So devices that share a code must be activated one after another, or activate again when their token is refused.
+ * Until a thing has used its token, each activation with its code returns the same thing, with a new token that replaces the unused
+ * token. So a lost answer locks no device out and costs no use of the code. Once the token is used, the next activation makes
+ * another thing. Devices that share a code must be activated one after another, or activate again when their token is refused.
  */
 export function createActivationCodes(documents: DocumentStore): ActivationCodes {
   return {

@@ -10,7 +10,7 @@ interface Times {
   readonly written?: number | undefined
 }
 
-/** When each thing was last seen and last written to, on any node. If a process is killed, the times of up to a minute are lost. */
+/** When each thing was last seen and last written to, on any node. If a process is killed, times of the last minute are lost. */
 export class LastSeen {
   readonly #documents: DocumentStore
   /** Times that are not stored yet, by thing id. Two maps of numbers, since every write changes both times. */

@@ -24,7 +24,7 @@ interface RegistryParts {
   readonly documents: DocumentStore
   readonly list: ThingRegistry['list']
   readonly assertGrants: AssertGrants
-  /** Called when a thing has been durably removed, or a token together with the sessions that it minted. */
+  /** Called when a thing, or a token together with the sessions that it minted, has been durably removed. */
   readonly onEnd: (ended: Ended) => void
   /** Called when the topics of a thing have durably changed. */
   readonly onTopics: (thingId: string) => void
