@@ -14,8 +14,8 @@ interface TargetCheck {
 const atOnce = 8
 
 /**
- * Tries the token of each thing in the map. If the map has no token, it connects without a credential. Activation codes are not
- * tried, since that would use them up.
+ * Tries the token of each thing in the map. If the map has no token, connects without a credential. Activation codes are not tried,
+ * since that would use them up.
  */
 export async function checkTarget(target: Target, map: ThingMap): Promise<TargetCheck> {
   const left = map.named.flatMap(thingId => {
@@ -46,7 +46,7 @@ export async function checkTarget(target: Target, map: ThingMap): Promise<Target
 
 function notReached(error: unknown): LinkDown | undefined {
   if (error instanceof LinkDown) return error
-  // The server refuses clients without a credential; if it does, it was reached.
+  // The server was reached, since it refused the client without a credential.
   if (error instanceof ThingHeld) return undefined
   throw error
 }

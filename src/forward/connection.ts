@@ -30,14 +30,14 @@ export interface Refusal {
 
 /** How long connecting may take, milliseconds. */
 const connectTimeout = 30_000
-/** How long a Thingwire may take to send the date after SUBACK, or to answer an activation, milliseconds. */
+/** How long the central server may take to send the date after SUBACK, or to answer an activation, milliseconds. */
 const answerTimeout = 10_000
-/** Maximum number of characters kept of a message and of a reason from the central server. */
+/** Maximum number of characters of a message and of a reason from the central server. Longer texts are cut off. */
 const longestText = 1_000
 const longestReason = 64
 /** Maximum number of records that a Thingwire server names in one refusal. */
 const mostErrors = 20
-/** Smaller values of the option `maxPacketSize` are ignored, bytes. */
+/** If the central server announces a smaller limit on packet size, the limit is ignored; bytes. */
 const leastPacketSize = 1_024
 const noMqtt = 'it does not answer as an MQTT server'
 
@@ -69,7 +69,7 @@ export class Connection {
   }
 
   /**
-   * Connects, and checks that the server is a Thingwire server, since any broker would acknowledge a publish.
+   * Connects, and checks that the server is a Thingwire server, since any MQTT broker would acknowledge writes.
    *
    * @param clientId the same for every connection of a thing: a new connection ends the previous one and its writes
    * @throws LinkDown, ThingHeld
@@ -132,7 +132,7 @@ export class Connection {
         const held = (why: string) => reject(new ThingHeld(`it is no Thingwire: ${why}`))
         const [refusesErrors, refusesLimits, refusesDate] = refusedIn(error)
         if (refusesErrors || refusesDate) held('it refuses the topics of a thing')
-        // An older central server refuses the topic of its limits.
+        // A central server with an older version refuses the topic `limits`.
         else if (!error || refusesLimits) timer = setTimeout(held, answerTimeout, 'it does not give its date')
       })
     })
@@ -250,7 +250,7 @@ function isOfParser({ code, message }: Error & { code?: unknown }): boolean {
   return String(code).startsWith('HPE_') || /wrong version number|packet length too long/.test(message)
 }
 
-/** Only a system error (one with `syscall`) is certain not to quote the central server, for example names in its certificate. */
+/** Redacts errors that may quote the central server, for example names in its certificate. System errors (`syscall`) do not. */
 function faultText(error: Error & { code?: unknown; syscall?: unknown }, redactor: Redactor): string {
   const text = error.message || String(error.code)
   return error.syscall === undefined ? redactor.redact(text, longestText) : text
@@ -258,7 +258,7 @@ function faultText(error: Error & { code?: unknown; syscall?: unknown }, redacto
 
 /** Whether SUBACK refuses each of the filters; empty if the error has another cause. */
 function refusedIn(error: Error | null): readonly boolean[] {
-  // If the connection ends before SUBACK, mqtt.js makes this error without a packet, whatever its type says.
+  // If the connection ends before SUBACK, mqtt.js makes this error without a packet, although the type requires one.
   const packet =
     error instanceof ErrorWithSubackPacket ? (error.packet as typeof error.packet | undefined) : undefined
   return packet?.granted.map(code => code === 128) ?? []

@@ -24,14 +24,14 @@ interface FeedParts {
   readonly onFreed: (feed: Feed) => void
 }
 
-/** Maximum size of a write: one commit of the central server, and small enough for a slow link to send within a keep-alive. */
+/** Maximum size of a write. The central server can store it in one commit, and a slow link can send it within a keep-alive. */
 const largestBatch = { records: 1_000, bytes: 128 * 1024 }
 const smallestBatch = { records: 1, bytes: 1_024 }
 /** Pause after a refusal, milliseconds: the central server reports at most ten refusals a second (contract §7.2). */
 const refusalPause = 150
 /** Time until a thing that is held back is tried again, milliseconds. */
 const holdTime = 30_000
-/** Number of failed writes in a row after which a thing is held back, to spare other things, if the last write had one record. */
+/** A thing is held back if this many writes in a row failed, the last of them with one record: each failure delays all things. */
 const mostLosses = 8
 /** How long a feed may keep its connection while other feeds wait for one, milliseconds. */
 const fairTime = 2_000
@@ -55,7 +55,7 @@ export class Feed implements ConnectionUser {
   #isSending = false
   /** Why the central server refuses the thing, and since when (milliseconds since 1970). */
   held: { readonly why: string; readonly since: number } | undefined
-  /** Number of the write up to which (inclusive) commits were added. */
+  /** Commits up to and including this write number were added. */
   filledTo: number
   /** Whether the feed was held back and is therefore filled separately from other feeds. */
   isBehind: boolean
@@ -212,7 +212,7 @@ export class Feed implements ConnectionUser {
     }
   }
 
-  /** Drops the records that the refusal names, and sends the rest again. If it names none, halves the size of the write. */
+  /** Drops the records that the refusal names, and sends the rest again. If no record is named, halves the size of the write. */
   async #refused({ records }: Batch, { reason, message, errors = [] }: Refusal): Promise<void> {
     const blamed = new Map(errors.map(error => [error.index, error] as const))
     const [only] = records
@@ -258,7 +258,7 @@ export class Feed implements ConnectionUser {
     this.#parts.onPassed(commits)
   }
 
-  /** Sends the same write again once, so its write id counts; then smaller writes, since large ones may break the link. */
+  /** After one failure, the same write is sent again. After more failures, writes are smaller: large ones may break the link. */
   #lost(batch: Batch, error: Error): void {
     if (this.#parts.stop.aborted) return
     const { records, payload } = batch
@@ -316,7 +316,7 @@ export interface WaitingRecord {
 /** Records of one thing that are sent in one write, in order. */
 export interface Batch {
   readonly records: readonly WaitingRecord[]
-  /** Id of the write; a refusal repeats it. */
+  /** Write id, which a refusal repeats. */
   readonly id: string
   readonly payload: Buffer
 }
@@ -324,7 +324,7 @@ export interface Batch {
 /** Maximum number of bytes of a payload in addition to its records. */
 const envelope = '{"id":"12345678901234567890","broadcast":false,"values":[]}'.length
 
-/** Forms a write of the first records: those with one `broadcast` flag that fit `limits`, at least one. @param waiting not empty */
+/** Forms a write from the first records: those with the same `broadcast` flag that fit, at least one. @param waiting not empty */
 export function formBatch(waiting: readonly WaitingRecord[], limits: typeof largestBatch): Batch {
   const { records, bytes } = limits
   const taken: WaitingRecord[] = []
@@ -345,7 +345,7 @@ export function formBatch(waiting: readonly WaitingRecord[], limits: typeof larg
   return { records: taken, id, payload: Buffer.from(`{"id":"${id}"${flag},"values":[${values}]}`) }
 }
 
-/** JSON of the record as its sender wrote it, except that it always has a datetime. */
+/** JSON of the record as its sender wrote it, but always with a datetime. */
 function textOf({ key, value, geo, written, datetime, datetimeText }: AcceptedRecord): string {
   const measured = written ?? { value, geo }
   const at = datetimeText ?? formatDatetime(datetime)
@@ -355,8 +355,8 @@ function textOf({ key, value, geo, written, datetime, datetimeText }: AcceptedRe
 
 /**
  * The write id, a digest of the content and its position in the log. So only an identical write has the same id, even if records
- * are batched differently or a restored store repeats write numbers. The id has 20 characters: a longer one could look like a
- * credential and be redacted in the refusal.
+ * are batched differently or a restored store repeats write numbers. The id has 20 characters, since a longer id could look like
+ * a credential and be redacted in the refusal.
  */
 function idOf(records: readonly WaitingRecord[], values: string): string {
   const [first] = records

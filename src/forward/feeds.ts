@@ -22,22 +22,22 @@ interface FeedsPosition {
 }
 
 /**
- * Reads the commit log into the feeds, one for each thing, for all things together. Feeds that are behind because they were held
- * back are filled in a separate pass until they have caught up.
+ * Reads the commit log once for all things, and fills a feed for each thing. Feeds that are behind the others because they were
+ * held back are filled in a separate pass until they have caught up.
  */
 export class Feeds {
   readonly #parts: FeedsParts
   readonly #feeds = new Map<string, Feed>()
   readonly #running: Promise<void>[] = []
   #isRunning = false
-  /** Number of the write up to which (inclusive) every feed is filled, except feeds that are behind. */
+  /** Every feed is filled up to and including this write number, except feeds with `isBehind`. */
   #read: number
   /** Number of the newest commit. */
   #newest: number
   #cut: number
   #wake = () => {}
 
-  /** @param position as stored @param cut write number; writes up to it are dropped @param newest number of the newest commit */
+  /** @param position as stored @param cut number up to which (inclusive) writes are dropped @param newest newest write number */
   constructor(parts: FeedsParts, { after, apart }: FeedsPosition, cut: number, newest: number) {
     this.#parts = parts
     this.#cut = cut
@@ -67,7 +67,7 @@ export class Feeds {
     this.#wake()
   }
 
-  /** Reads and sends until `stop` is aborted. @throws ThingwireError of the store: call this again */
+  /** Reads and sends until `stop` is aborted. May be called again after an error. @throws ThingwireError of the store */
   async run(): Promise<void> {
     const { stop } = this.#parts
     if (!this.#isRunning) for (const feed of this.#feeds.values()) this.#running.push(feed.run())
@@ -119,7 +119,7 @@ export class Feeds {
     return { after, apart }
   }
 
-  /** Number of the write up to which (inclusive) the feed's commits are forwarded. */
+  /** @returns the number of a write: the feed's commits up to and including this write are forwarded */
   #positionOf({ oldest, isBehind, filledTo }: Feed): number {
     if (oldest) return oldest.writeNumber - 1
     return isBehind ? filledTo : this.#read
@@ -139,7 +139,7 @@ export class Feeds {
       feed.add(commit)
     }
     this.#read = Math.max(this.#read, page.at(-1)?.writeNumber ?? upTo)
-    // Under steady writes there is always more to read, so `run` would never flush.
+    // Under steady writes, `run` always finds more to read and never flushes, so flush here.
     if (this.#read >= upTo) this.#flush()
     return true
   }

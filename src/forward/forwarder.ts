@@ -45,8 +45,8 @@ const keepEvery = 2_000
  *        ▲──────────────────── documents `forward/…` ◄───────────────────────────┘
  * ```
  *
- * All things are read together, from one position. If the central server refuses a thing, that thing gets a separate position (it
- * is *apart*), so it does not delay other things.
+ * The log is read once for all things, from one position. If the central server refuses a thing, the thing gets a separate position
+ * (it is *apart*), so that it does not delay other things.
  */
 export class Forwarder implements LogReader, ForwardReporter {
   readonly #options: ForwardOptions
@@ -223,7 +223,7 @@ export class Forwarder implements LogReader, ForwardReporter {
     this.#feeds.delivered(writeNumber)
   }
 
-  /** A feed that is behind has not read its records, but `oldest` needs the receipt time of the oldest one. */
+  /** A feed that is behind has not read its records yet, but `oldest` needs the receipt time of the oldest record. */
   #noteBehind({ thingId, writeNumber, receivedAt }: Commit): void {
     const feed = this.#feeds.get(thingId)
     if (feed?.isBehind && writeNumber > feed.filledTo) feed.oldestElsewhere ??= receivedAt
@@ -318,8 +318,8 @@ export class Forwarder implements LogReader, ForwardReporter {
 }
 
 /**
- * Activates things that have only an activation code, one after another. Until a thing has used its token, the central server gives
- * that same thing whenever the code is used (contract §6.2, activation): no use is lost if this process dies in between.
+ * Activates things that have only an activation code, one after another. Until a thing has used its token, each activation with the
+ * code returns the same thing (contract §6.2, activation). So no use of the code is lost if this process dies in between.
  */
 class Activations {
   readonly #map: ThingMap

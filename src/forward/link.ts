@@ -2,7 +2,7 @@ import { rest } from '../core/async/retry-until.ts'
 import { Connection, LinkDown } from './connection.ts'
 import type { Target } from './target.ts'
 
-/** Maximum number of connections to the central server: fewer than it accepts from one address (contract §9). */
+/** Maximum number of connections. The central server accepts more from one address (contract §9). */
 const mostConnections = 200
 /** Maximum number of connections that are being opened at the same time. */
 const mostAttempts = 8
@@ -15,7 +15,7 @@ export interface ConnectionUser {
   readonly isIdle: boolean
 }
 
-/** Limits the number of connections to the central server, and times reconnects. */
+/** Limits the number of connections to the central server, and decides when to reconnect. */
 export class Link {
   readonly #target: Target
   readonly #onChange: (problem?: string) => void
@@ -164,7 +164,7 @@ export class ByteBudget {
     this.#bytesPerSecond = bytesPerSecond
   }
 
-  /** Maximum number of bytes of one write: as many as may be sent in a second, so one thing does not occupy the link for long. */
+  /** Maximum number of bytes of one write: as many as may be sent in a second. So no thing occupies the link for long. */
   get piece(): number {
     return this.#bytesPerSecond
   }

@@ -6,7 +6,7 @@ import type { Live, LogReader } from '../live/index.ts'
 
 /**
  * `forward/cursor`: every commit up to and including `after` is forwarded, except commits of things with a separate position.
- * Commits up to and including `cut` were dropped, since more than the limit were unforwarded.
+ * Commits up to and including `cut` were dropped, because too many were waiting.
  */
 type CursorDocument = {
   readonly after: number
@@ -134,7 +134,7 @@ export class Progress {
       if (ordinal >= keptRefused) put[refusedName(ordinal - keptRefused)] = null
     }
     try {
-      // Put even if the disk is full, since it allows the log to be trimmed.
+      // Put even if the disk is full, since the new position allows the log to be trimmed.
       await this.#documents.put(put, 'essential', lock)
     } catch (error) {
       this.#refused.unshift(...refused)
@@ -169,8 +169,8 @@ function isSame(one: Position, other: Position): boolean {
 }
 
 /**
- * While the server runs without forwarding, perhaps by mistake, keeps in the log the commits that were still to be forwarded. Later
- * commits are not kept, since forwarding may never resume.
+ * Keeps unforwarded commits in the log while the server runs without forwarding, perhaps by mistake. Commits made meanwhile are not
+ * kept, since forwarding may never resume.
  */
 export class LeftLog implements LogReader {
   readonly #progress: Progress

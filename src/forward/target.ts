@@ -6,9 +6,9 @@ export interface Target {
   readonly url: string
   /** Certificates to trust instead of those of the system, PEM. */
   readonly ca?: Buffer
-  /** Redacts texts of the central server, which may repeat a credential. */
+  /** Redacts texts from the central server, which may repeat a credential. */
   readonly redactor: Redactor
-  /** Whether this server issued the token itself; undefined if its store is not open. */
+  /** Whether this server, not the central server, issued the token. Absent if the store is not open. */
   readonly isOwnToken?: (token: string) => Promise<boolean>
 }
 

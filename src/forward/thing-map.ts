@@ -68,7 +68,7 @@ export class ThingMap {
     return `${JSON.stringify(Object.fromEntries(this.#tokens), null, 2)}\n`
   }
 
-  /** Reads the file again when it changes. @param onChange called then, with a fault if it is unusable @returns a stop function */
+  /** Reads the file on each change. @param onChange called then, with an error if the file is unusable @returns a stop function */
   watch(onChange: (fault?: Error) => void): () => void {
     const look = () => {
       const version = versionOf(this.#file)

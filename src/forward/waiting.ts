@@ -2,7 +2,7 @@ import { partitionPoint } from '../core/algorithms/partition-point.ts'
 import { recordCount, sizeOf } from '../core/commit-outline.ts'
 import type { Commit } from '../core/ports.ts'
 
-/** Commits are counted and dropped in portions that are full at this many commits or bytes. */
+/** Commits are counted and dropped in portions. A portion is full when it has this many commits or bytes. */
 const together = { commits: 1_000, bytes: 128 * 1024 }
 
 /** Consecutive commits of the log. */
@@ -57,7 +57,7 @@ export class Backlog {
     this.#take(portion, { records: recordCount(commit), bytes: sizeOf(commit) })
   }
 
-  /** Stops counting commits up to and including the write number, even if not passed: their thing may have been removed. */
+  /** Removes commits up to and including this write number from the count, even if not passed: their thing may no longer exist. */
   clear(upTo: number): void {
     let count = 0
     for (const portion of this.#portions) {
@@ -91,7 +91,7 @@ export class Backlog {
   }
 }
 
-/** Counts the waiting records: those from before the start, which are read in the background, and new records. */
+/** Counts the waiting records: new records, and records from before the start, which are read in the background. */
 export class Waiting {
   readonly #inherited = new Backlog()
   readonly #fresh = new Backlog()
@@ -132,7 +132,7 @@ export class Waiting {
   /**
    * Counts the records from before the start.
    *
-   * @param read reads commits after a write number, up to and including another; an empty result means there are no more
+   * @param read reads commits after a write number, up to and including another write number; empty if there are no more
    * @param onCounted called with each waiting commit
    */
   async count(
@@ -165,7 +165,7 @@ export class Waiting {
     return { upTo, records: (inherited?.records ?? 0) + (fresh?.records ?? 0) }
   }
 
-  /** Stops counting commits up to and including the write number. */
+  /** Removes commits up to and including this write number from the count. */
   clear(upTo: number): void {
     this.#fresh.clear(upTo)
     if (this.isCounted) this.#inherited.clear(upTo)
