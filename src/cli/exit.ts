@@ -1,6 +1,6 @@
 import { isToken } from '../core/token.ts'
 
-/** Exit statuses of the command: a status for each reaction that a script may need (docs/reference/command-line.md). */
+/** Two outcomes have different exit statuses only if a script has to react to them differently (docs/reference/command-line.md). */
 export const exitStatus = {
   /** The server refused the request, or the command failed. */
   failed: 1,
@@ -32,13 +32,13 @@ export function usageError(message: string): CommandError {
   return new CommandError(exitStatus.usage, message)
 }
 
-/** An error of a valid command that did not succeed. */
+/** An error for a valid command that did not succeed. */
 export function failure(message: string, details: readonly string[] = []): CommandError {
   return new CommandError(exitStatus.failed, message, details)
 }
 
 /**
- * Refuses a token on the command line, which the processes of other users can see.
+ * Refuses a token on the command line, where other users could see it.
  *
  * @param instead completes the sentence "do not put a token on the command line: …"
  * @throws CommandError usage: the text is a token

@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 interface HelpText {
   /** Command lines without the leading `thingwire `, each with a description. */
   readonly examples: readonly (readonly [commandLine: string, does: string])[]
-  /** Paragraphs that explain what the options do not. */
+  /** Paragraphs that explain what the options do not explain. */
   readonly notes?: readonly string[]
   /** The exit statuses of this command, if they differ from `exitText`. */
   readonly exit?: string

@@ -37,7 +37,7 @@ function report(error: unknown): number {
   return exitStatus.failed
 }
 
-/** Commander's message. If we have advice of our own, it replaces commander's, since ours also finds parts of names. */
+/** Commander's message. Our suggestion, if there is one, replaces commander's, since ours also matches parts of names. */
 function advised({ code, message: text }: CommanderError): string {
   const message = text.replace(/^error: /, '')
   const [, word = ''] = /'(\S+)'/.exec(message) ?? []
@@ -56,7 +56,7 @@ function namesFor(code: string): readonly string[] {
   return command?.options.flatMap(({ long }) => long ?? []) ?? []
 }
 
-/** Redacts the message. Tokens of earlier versions may begin with a hyphen, so commander takes them for options. */
+/** Redacts the message. Tokens from earlier versions may begin with a hyphen, and commander takes these for options. */
 function usageMessage(message: string): string {
   const shown = new Redactor().redact(message)
   const advice = shown === message ? '' : '; write -- before an argument that begins with a hyphen'

@@ -2,7 +2,7 @@
 const betweenOnTerminal = 200
 const betweenElsewhere = 5_000
 
-/** Shows on stderr how far a long command has got: one line that is redrawn on a terminal, a line every few seconds elsewhere. */
+/** Shows on stderr how far a long command has got: one line that is redrawn on a terminal, else a line every few seconds. */
 export class Progress {
   readonly #isTerminal = process.stderr.isTTY === true
   #shownAt = Date.now()

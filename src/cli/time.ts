@@ -9,7 +9,7 @@ export interface TimeRange {
 }
 
 /**
- * The range of `--from` and `--to` as query parameters. A day without a time is its first instant.
+ * The range of `--from` and `--to` as query parameters. A day without a time stands for the first instant of the day.
  *
  * @param zone the zone of times that name no zone
  * @throws CommandError usage

@@ -5,11 +5,11 @@ import type { Credential } from './credential.ts'
 
 /** An error answer of the server (contract §6). */
 export class RefusedError extends CommandError {
-  /** A reason of docs/reference/errors.md; empty if something other than a Thingwire server answered. */
+  /** Reason code (docs/reference/errors.md); empty if the answer is not from a Thingwire server. */
   readonly reason: string
   readonly httpStatus: number
   readonly errors: readonly FieldError[]
-  /** Seconds after which the same request may succeed; undefined if it cannot succeed unless something is changed. */
+  /** Seconds after which the same request may succeed; undefined if sending the request again cannot help. */
   readonly retryAfter: number | undefined
 
   constructor(
@@ -29,7 +29,7 @@ export class RefusedError extends CommandError {
   }
 }
 
-/** There was no answer: nothing listens, the host name is unknown, or the connection broke, for example. */
+/** There was no answer. For example, no program listens, the host name is unknown, or the connection broke. */
 export class UnreachableError extends CommandError {
   constructor(url: string, cause: unknown) {
     super(exitStatus.unreachable, `no answer from ${url}: ${unreachableText(url, cause)}`)
@@ -157,7 +157,7 @@ export async function orIfRefused<Answer, Instead>(
 /**
  * Why a connection failed.
  *
- * @returns `text` such as `connect ECONNREFUSED 127.0.0.1:8080`; `code` of Node or OpenSSL, empty if there is none
+ * @returns a text such as `connect ECONNREFUSED 127.0.0.1:8080`, and the error code of Node.js or OpenSSL, empty if there is none
  */
 export function networkFault(error: unknown): { readonly text: string; readonly code: string } {
   if (error instanceof AggregateError) return networkFault(error.errors[0])

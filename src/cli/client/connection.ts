@@ -9,7 +9,7 @@ export interface ConnectionFlags {
   readonly url?: string
   readonly credentialFile?: string
   readonly dataDir?: string
-  /** Each command that has this option describes what it does. */
+  /** The description of this option differs between commands. */
   readonly json?: true
 }
 
@@ -41,7 +41,7 @@ export async function credentialFor(flags: ConnectionFlags, kind: CredentialKind
   })
 }
 
-/** Notes on stderr that a command for all things only covers some things: the credential variable may be left over. */
+/** Prints a note if a command for all things will only cover some: a forgotten credential may be set in the environment. */
 export async function noteIfSome(client: ServerClient): Promise<void> {
   const principal = await readPrincipal(client)
   if (principal.kind === 'admin' || (principal.kind === 'session' && principal.things === '*')) return

@@ -26,7 +26,7 @@ export interface Credential {
   readonly ifUnknown: string
 }
 
-/** A token in quotes, as `jq` prints it without -r, and as files of variables contain it. */
+/** A token in quotes, as `jq` prints it without -r, and as files with variables contain it. */
 const quotedToken = /^(["'])([\w-]{43})\1$/
 const credentialForm = /^[\x21-\x7e]+$/
 
@@ -65,7 +65,7 @@ async function readCredential(file: string): Promise<string> {
   }
 }
 
-/** Reads a key file; undefined if there is none. Like the server, it refuses a file that other users can read. */
+/** Reads a key file; undefined if there is none. Like the server, refuses a key file that other users can read. */
 async function ownFile(file: string): Promise<string | undefined> {
   try {
     if (isOpenToOthers((await stat(file)).mode))
@@ -90,7 +90,7 @@ function checkedText(text: string, source: string): string {
   throw new CommandError(exitStatus.credential, `the credential in ${source} ${fault}`)
 }
 
-/** Advice for an unknown credential. For an admin key, it must not name operator commands: they would fail with the same key. */
+/** Advice for an unknown credential. For an admin key, the advice names no operator commands: they would fail with the same key. */
 function adviceIfUnknown(source: string, url: URL): string {
   if (basename(source) === 'admin-key')
     return `${source} may be of another server: give --data-dir, with the data directory of the server at ${url.origin}, or --url, with the address of the server of this key`

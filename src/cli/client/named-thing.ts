@@ -31,9 +31,9 @@ export async function readPrincipal(client: ServerClient): Promise<Principal> {
 }
 
 /**
- * Finds the thing that a command is about: the thing with this id or unique name, or the only thing that the credential is for.
+ * Finds the thing with this id or unique name. If no thing is named, finds the only thing that the credential is for.
  *
- * @throws CommandError usage, credential, or failed if there is none or more than one
+ * @throws CommandError usage, credential, or failed if there is no such thing or more than one
  */
 export async function findThing(
   client: ServerClient,
@@ -68,7 +68,7 @@ export async function thingCalled(client: ServerClient, named: string): Promise<
   )
 }
 
-/** The error that no thing has this name. For a session for certain things, all other things are invisible. */
+/** The error for a name that no thing has. A session for certain things cannot see other things. */
 async function noneCalled(client: ServerClient, named: string): Promise<CommandError> {
   const principal = await readPrincipal(client)
   if (principal.kind !== 'session' || principal.things === '*')

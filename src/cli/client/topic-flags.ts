@@ -10,7 +10,7 @@ export interface TopicGrant {
   readonly access: string
 }
 
-/** Adds the options that name topics that belong to no thing (contract §7.10). */
+/** Adds the options for topics that belong to no thing (contract §7.10). */
 export function withTopics(command: Command): Command {
   return command
     .option(
@@ -37,7 +37,7 @@ export function shownGrants(grants: readonly TopicGrant[] = []): string {
   return grants.map(({ filter, access }) => `${access} ${filter}`).join(', ')
 }
 
-/** The column `topics` of a table of things or sessions. It is left out if none of them has topics. */
+/** The column `topics` of a table of things or sessions. The column is left out if it would be empty. */
 export function topicColumn(listed: readonly { readonly topics?: readonly TopicGrant[] }[]) {
   const isShown = listed.some(({ topics = [] }) => topics.length > 0)
   return {

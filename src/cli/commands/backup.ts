@@ -6,7 +6,6 @@ import { printResult } from '../output.ts'
 import { Progress, sizeText } from '../progress.ts'
 import { refuseNoFile, writeWhole } from '../transfer/output-file.ts'
 
-/** `thingwire backup`. */
 export function addBackup(program: Command): void {
   withHelp(
     withConnection(program, 'backup', 'Copy the whole store of a running server into a file.')

@@ -10,7 +10,6 @@ interface ListedCode {
   readonly usesLeft: number
 }
 
-/** `thingwire codes create|list|delete`. */
 export function addCodes(program: Command): void {
   const codes = program
     .command('codes')

@@ -11,7 +11,6 @@ interface Flags {
   readonly exit?: true
 }
 
-/** `thingwire demo`. */
 export function addDemo(program: Command): void {
   withHelp(
     program
@@ -53,7 +52,7 @@ async function demo({ speed, exit, ...flags }: Flags): Promise<void> {
     )
   }
   const { runDemo } = await import('../demo/demo.ts')
-  // Exits explicitly, since connections that were cut off may still wait for their timeouts.
+  // Exits explicitly: connections that were cut off may still wait for their timeouts, and would keep the process running.
   process.exit(await runDemo({ speed: factor, exit: exit === true || !isWatched, options: optionsOf(flags) }))
 }
 

@@ -19,7 +19,6 @@ interface Flags extends ConnectionFlags {
   readonly mqttUrl?: string
 }
 
-/** `thingwire doctor`. */
 export function addDoctor(program: Command): void {
   withHelp(
     withConnection(program, 'doctor', 'Find out why a device gets no readings through.')
@@ -59,7 +58,7 @@ async function doctor(named: string | undefined, flags: Flags): Promise<void> {
 
 type Show = (findings: readonly Finding[]) => Promise<void>
 
-/** Runs the checks, from the network inwards. Checks that depend on a failed check are left out. */
+/** Runs the checks, from the network to the thing. Checks that depend on a failed check are left out. */
 async function examine(
   named: string | undefined,
   flags: Flags,
@@ -78,7 +77,7 @@ async function examine(
   const isHttpThere = findings.every(({ isOk }) => isOk)
   const ready = isHttpThere ? await checkReady(base) : []
   await show(ready)
-  // Another program has answered: further answers from it would mislead.
+  // Another program has answered. Its answers to further checks would mislead.
   if (ready.some(({ check }) => check === 'server')) return
   const credential = await credentialFor(flags, 'any').catch(async (error: unknown) => {
     if (!(error instanceof CommandError)) throw error
@@ -105,7 +104,7 @@ async function examine(
     await show(await answered('future records', checkFutureRecords(client, named)))
 }
 
-/** Turns the error of a check's failed request into a finding. */
+/** The findings of a check, or a fault if a request of the check fails. */
 async function answered(
   check: string,
   looking: Promise<readonly Finding[]>,
@@ -150,7 +149,7 @@ function parseMqttUrl(text: string): URL {
   throw usageError('--mqtt-url must be of the form mqtt://host:1883 or mqtts://host:8883')
 }
 
-/** The MQTT URL: the host of the HTTP URL, the port that the server names, TLS if HTTP has TLS; undefined if it names no port. */
+/** The MQTT URL: the host of the HTTP URL, TLS if HTTP has TLS, and the port that the server names; undefined without a port. */
 async function mqttUrl(url: URL, base: string): Promise<URL | undefined> {
   const isSecure = url.protocol === 'https:'
   const said = await fetch(`${base}/dashboard.json`)

@@ -19,7 +19,6 @@ interface Flags extends ConnectionFlags {
 
 type Append = (part: string) => Promise<void>
 
-/** `thingwire export`. */
 export function addExport(program: Command): void {
   withHelp(
     withConnection(program, 'export', 'Write all records of things as NDJSON.')

@@ -80,7 +80,7 @@ async function forward(command: Command, { to, things }: { to?: string; things?:
   await runServer(options)
 }
 
-/** Tries to reach the target. @throws CommandError failed, if it is no Thingwire or refuses a thing: the server must not start */
+/** Tries the target. @throws CommandError failed: the target is not a Thingwire server or refuses a thing */
 async function tryTarget(options: Awaited<ReturnType<typeof loadServerOptions>>): Promise<void> {
   const { forwardingOf } = await import('../../server/keeping/forwarding.ts')
   const { checkTarget } = await import('../../forward/check-target.ts')
@@ -125,7 +125,7 @@ function textOf(forwarding: Forwarding): string {
   )
 }
 
-/** For how long and since when records have been waiting. */
+/** How long records have been waiting, and since when. */
 function waitText(since: string): string {
   const passed = Math.max(0, Date.now() - Date.parse(since))
   return `for ${durationText(passed)}, since ${since}`

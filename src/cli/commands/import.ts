@@ -22,7 +22,6 @@ interface Flags extends ConnectionFlags {
   readonly to?: string
 }
 
-/** `thingwire import`. */
 export function addImport(program: Command): void {
   withHelp(
     withConnection(program, 'import', 'Write the records of an export, and compare the counts at the end.')

@@ -29,11 +29,10 @@ type Resource = readonly [thingId: string, key: string]
 
 /** Maximum number of records in a table without `--limit`. */
 const tableRecords = 20
-/** The functions that `--points` gives for each interval. */
+/** The functions that `--points` computes for each interval. */
 const columnFunctions = ['avg', 'min', 'max', 'count', 'first', 'last']
 const headOfRecords = ['datetime', 'lat', 'long', 'value']
 
-/** `thingwire read`. */
 export function addRead(program: Command): void {
   withHelp(
     withConnection(program, 'read', 'Read records of a resource, newest first.')
@@ -107,7 +106,7 @@ async function read(first: string | undefined, second: string | undefined, flags
   await readKeys(client, thing.thingId, keys, flags).catch(async (error: unknown) => {
     if (!(error instanceof RefusedError) || error.reason !== 'unknown_resource') throw error
     const { unknown, has } = await knownKeys(client, thing.thingId, keys)
-    // All keys are known, so the error is about a path within the settings.
+    // The thing has all keys, so the error is about a path within the settings.
     if (unknown.length === 0) throw error
     throw new CommandError(error.status, error.message, [`no record of ${unknown.join(', ')}: ${has}`])
   })
@@ -129,7 +128,7 @@ async function readKeys(
     if (unknown.length > 0) console.error(`thingwire: note: no record of ${unknown.join(', ')}: ${has}`)
   }
   if (form === 'sparkline') return await showSparkline(client, resource, query)
-  // Of a magic resource, the present state is shown, unless a range or a limit asks for the written records.
+  // For a magic resource, the present state is shown, unless an option asks for written records.
   const isState =
     only.startsWith('$') &&
     form !== 'csv' &&

@@ -41,7 +41,6 @@ interface Wanted {
 /** The records of a resource that were removed or, in a dry run, would be removed. */
 type Removed = Resource & Pick<RecordsInRange, 'records'> & Partial<RecordsInRange>
 
-/** `thingwire remove`. */
 export function addRemove(program: Command): void {
   withHelp(
     withConnection(program, 'remove', 'Remove records of a thing, or of all things.')

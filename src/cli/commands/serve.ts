@@ -5,7 +5,7 @@ import { failure, usageError } from '../exit.ts'
 import { withHelp } from '../help.ts'
 import { suggestion } from '../suggest.ts'
 
-/** Only the action imports the server: every command loads this file, and a command such as `read` must not load the server. */
+/** Only the action imports the server. Every command loads this file, and commands such as `read` do not need the server. */
 
 const ownExit = '0 stopped by SIGTERM or Ctrl-C; 1 failed, with a line on stderr; 2 unknown command'
 
@@ -48,7 +48,7 @@ async function run(command: Command): Promise<void> {
 /**
  * Parses a command line with server options.
  *
- * @param mistake makes the error for a wrong command line. Default: `failure`, since `serve` treats it like any wrong option
+ * @param mistake makes the error for a wrong command line. Default: `failure`, which `serve` uses for all wrong options
  * @throws CommandError made by `mistake`
  */
 export async function serverFlags(args: readonly string[], mistake: typeof usageError = failure) {

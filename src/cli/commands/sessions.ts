@@ -29,11 +29,10 @@ interface ListedSession {
   readonly expiresAt: string
 }
 
-/** Longest lifetimes by the owner of the credential (src/access/sessions/session-registry.ts). A session itself can create none. */
+/** Longest lifetimes by kind of credential, days (src/access/sessions/session-registry.ts). A session cannot create sessions. */
 const longestDays = { thing: 30, admin: 366, session: 366 } as const
 const unitSeconds = { s: 1, m: 60, h: 3_600, d: 86_400 } as const
 
-/** `thingwire sessions create|list|revoke`. */
 export function addSessions(program: Command): void {
   const sessions = program
     .command('sessions')
@@ -142,7 +141,7 @@ async function list(flags: ConnectionFlags): Promise<void> {
   const topics = topicColumn(sessions)
   const rows = sessions.map(({ sessionId, access, expiresAt, things, ...session }) => [
     sessionId,
-    // The access only applies to things. If the session is for no thing, it means nothing.
+    // The access only applies to things, so it is not shown for a session without things.
     things.length === 0 ? '–' : access,
     expiresAt,
     things === '*' ? 'all' : things.map(id => names?.get(id) ?? id).join(', ') || '–',

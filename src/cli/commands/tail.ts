@@ -11,7 +11,6 @@ interface Flags extends ConnectionFlags {
   readonly ndjson?: true
 }
 
-/** `thingwire tail`. */
 export function addTail(program: Command): void {
   withHelp(
     withConnection(program, 'tail', 'Show new readings of a thing as they arrive.')

@@ -21,7 +21,6 @@ import { failure, usageError } from '../exit.ts'
 import { withHelp } from '../help.ts'
 import { counted, printJson, printLine, printResult, table } from '../output.ts'
 
-/** `thingwire things create|list|rename|topics|delete`. */
 export function addThings(program: Command): void {
   const things = program
     .command('things')
@@ -128,7 +127,7 @@ async function create(name: string | undefined, flags: ConnectionFlags & TopicFl
 }
 
 /**
- * Finds another thing with this name. Call this before a thing is created: an error afterwards would hide the token.
+ * Finds another thing with this name. Call this before a thing is created: an error afterwards would hide the new token.
  *
  * @param own id of a thing to ignore
  */

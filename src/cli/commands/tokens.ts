@@ -13,7 +13,6 @@ interface ListedToken {
 
 const thing = ['<thing>', 'id, or a name that is unique'] as const
 
-/** `thingwire tokens add|list|revoke`. */
 export function addTokens(program: Command): void {
   const tokens = program.command('tokens').description('Add, list and revoke the tokens of a thing.')
 

@@ -13,7 +13,6 @@ import { geoOf, isReading, notesOf, readingOf } from '../records/argument.ts'
 import { type Flags, writeFlags } from '../writing/flags.ts'
 import { showResult } from '../writing/result.ts'
 
-/** `thingwire write`. */
 export function addWrite(program: Command): void {
   withHelp(
     withConnection(program, 'write', 'Write readings: from arguments, a file or stdin.')

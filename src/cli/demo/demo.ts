@@ -20,11 +20,11 @@ import { createSession, type RegisteredInstrument, registerInstruments } from '.
 import { readVoyage, readVoyageUnderWay } from './voyage.ts'
 import { openWatcher } from './watcher.ts'
 
-/** How much of today's voyage is over at the start, milliseconds: the hour of the chart is full, and over an hour is to come. */
+/** How much of today's voyage is over at the start, milliseconds: long enough to fill a one-hour chart, with over an hour to go. */
 const alreadySailed = 165 * 60_000
 
 export interface DemoOptions {
-  /** How many times faster than in reality the rest of the voyage is sent, 1 to 1,000. */
+  /** Speed of the rest of the voyage, 1 to 1,000 times the real speed. */
   readonly speed: number
   /** Whether to send everything as fast as possible, check that all data were seen live and stored, and end. */
   readonly exit: boolean
@@ -75,7 +75,7 @@ async function show(server: Server, options: DemoOptions, stopping: AbortSignal)
   return options.exit ? await check(demo) : await sail(demo, options, stopping)
 }
 
-/** @returns 0 if everything that was written was seen live and reads back, else 1 */
+/** @returns 0 if all written records were seen live and can be read back, else 1 */
 async function check(demo: Demo): Promise<number> {
   const now = new Date()
   const watcher = await openWatcher(demo.server.webSocketUrl, demo.sessionToken)
@@ -140,7 +140,7 @@ each of the last three days, and once for today.`)
  * Sends each measurement at the time when it is made.
  *
  * @param onStored called with the time of each acknowledged measurement, milliseconds since 1970
- * @param stopping when it is aborted, nothing is sent after the write under way
+ * @param stopping once it is aborted, no further write begins
  * @throws Error if a write was not acknowledged
  */
 export async function sendInTime(

@@ -54,7 +54,7 @@ export function measurementsOf(instrument: Instrument, rows: readonly Row[]): re
   })
 }
 
-/** Joins up to `most` measurements into one write, like a device that was offline. A refused measurement stays on its own. */
+/** Joins up to `most` measurements into one write, like a device that was offline. A refused measurement stays separate. */
 export function inBatches(measurements: readonly Measurement[], most: number): readonly Measurement[] {
   const batches: Measurement[] = []
   let sizeOfLast = 0

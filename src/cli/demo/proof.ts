@@ -77,7 +77,7 @@ async function positionFault(
 }
 
 async function storedFault(server: Server, { instrument, writes }: Passage): Promise<string | undefined> {
-  // Writes are in the order of their acknowledgements, since several were under way at the same time. Sorts them by time.
+  // Several writes were under way at the same time, so `writes` is in the order of acknowledgements. Sort their records by time.
   const sent = writes
     .filter(({ measurement }) => !measurement.isRefused)
     .flatMap(({ measurement }) => measurement.records)
@@ -114,8 +114,8 @@ function placeOfLast({ positions }: Watcher): string {
 }
 
 /**
- * Checks that every reading has arrived once and in order: the readings of a write together, in their order in the write, and no
- * write before one that was already acknowledged when it was sent.
+ * Checks that every reading has arrived once and in order. The readings of a write must be together and in the order of the write.
+ * If a write was acknowledged before another write was sent, it must arrive before the other write.
  *
  * @returns what is wrong; undefined if nothing is wrong
  */

@@ -74,7 +74,7 @@ export async function readLatest(resource: string): Promise<InstrumentRecord | u
   return latest && asSent(latest)
 }
 
-/** Sends a request, and returns the JSON of the answer. @throws Error with the server's message if it is not a success */
+/** Sends a request, and returns the JSON of the answer. @throws Error with the server's message if the request fails */
 export async function call<Answer>(url: string, options?: RequestInit): Promise<Answer> {
   const response = await fetch(url, options)
   const answer = (await response.json()) as Answer & { message?: string }

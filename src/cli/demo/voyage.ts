@@ -6,7 +6,7 @@ import { packageRoot } from '../../server/version.ts'
 /** A record as a device would send it. */
 export interface VoyageRecord {
   readonly key: string
-  /** null if the position itself is the measurement, as a GPS device sends it. */
+  /** null if the measurement is only a position, as from a GPS device. */
   readonly value: number | null
   readonly geo: { readonly lat: number; readonly long: number }
   /** `YYYYMMDDHHmmssSSS`, UTC. */
@@ -16,7 +16,7 @@ export interface VoyageRecord {
 export interface Row {
   /** Milliseconds since 1970. */
   readonly measuredAt: number
-  /** A record of the position, and one of each non-empty cell. */
+  /** A record for the position, and one for each non-empty cell. */
   readonly records: readonly VoyageRecord[]
 }
 
@@ -27,7 +27,7 @@ const file = new URL('examples/voyage/voyage.csv', packageRoot)
 /** The published package contains the voyage only in this form. */
 const packedFile = new URL('dist/cli/voyage.csv.br', packageRoot)
 
-/** Reads the rows of examples/voyage in their order, as if its last row had been measured at `end`. */
+/** Reads the rows of examples/voyage in their order, as if the last row had been measured at `end`. */
 export async function readVoyage(end: Date): Promise<readonly Row[]> {
   return await read((second, { last }) => end.getTime() - (last - second) * 1000)
 }

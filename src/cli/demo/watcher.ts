@@ -11,7 +11,7 @@ const patience = 30_000
 export interface Watcher {
   /** The readings of a thing, in the order in which they arrived. */
   readingsOf(thingId: string): readonly InstrumentRecord[]
-  /** The positions of things, in order of arrival. Lacks records that were too late to become a thing's position. */
+  /** The positions of things, in order of arrival, without records that were too late to become a thing's position. */
   readonly positions: readonly InstrumentRecord[]
   /** Resolves when `isAll` returns true. @throws Error if no message arrives for `patience` milliseconds */
   until(isAll: () => boolean): Promise<void>

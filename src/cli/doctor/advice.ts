@@ -1,6 +1,6 @@
 import { catalogue, type Reason } from '../../errors.ts'
 
-/** What to change in a device after a refused write, for reasons whose own text does not say it. */
+/** What to change in a device after a refused write, if the text of the reason does not say so. */
 const advices: Partial<Record<Reason, string>> = {
   invalid_utf8: 'send text as UTF-8, binary values as base64',
   invalid_body: 'send an object: {"values":[{"key":"temperature","value":21.5}]}',
@@ -44,7 +44,7 @@ export function adviceFor({ reason, message, excerpt }: Refusal): string {
   return advices[reason as Reason] ?? `${catalogue[reason as Reason].text} (docs/reference/errors.md)`
 }
 
-/** Words that programs print for a missing value; below, their spellings of true, false and null that are not JSON. */
+/** Words that programs print for a missing value. `capitalised` matches true, false and null in spellings that are not JSON. */
 const noValue = /(?<!\w)(?:[+-]?(?:[Nn]a[Nn]|NAN|[Ii]nf(?:inity)?|INF)|None|undefined)(?!\w)/
 const capitalised = /(?<!\w)(?:True|TRUE|False|FALSE|NULL|Null)(?!\w)/
 const string = /"(?:[^"\\]|\\.)*"/g
@@ -52,7 +52,7 @@ const string = /"(?:[^"\\]|\\.)*"/g
 const excerptLength = 200
 
 function jsonAdvice(message: string, excerpt: string): string {
-  // An excerpt lacks the end of a long body, but the message may quote the faulty word there.
+  // An excerpt lacks the end of a long body, but the message may quote a faulty word from the end.
   const text = `${excerpt.replace(string, '""')} ${message.replace(string, '""')}`
   const [missing] = noValue.exec(text) ?? []
   if (missing !== undefined) return `leave out a failed reading: ${missing} is not JSON`

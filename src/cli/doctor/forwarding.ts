@@ -7,7 +7,7 @@ import { type Finding, fault, note, ok } from './finding.ts'
 const check = 'forwarding'
 const details = 'thingwire forwarding shows more'
 
-/** Checks, if the server forwards, whether its records reach the central server. */
+/** If the server forwards, checks whether records reach the central server. */
 export async function checkForwarding(client: ServerClient): Promise<readonly Finding[]> {
   if ((await readPrincipal(client)).kind !== 'admin') return []
   const answer = await readForwarding(client)

@@ -33,7 +33,7 @@ export async function checkMqttConnect(socket: Socket, credential: Credential): 
   }
   const code = answer[3] ?? 0
   if (code === 0) return ok('MQTT credential', 'CONNECT is accepted')
-  // 4: bad user name or password. 5: the address has sent too many of these.
+  // 4: bad user name or password. 5: the address has sent too many bad user names or passwords.
   if (code === 4 || code === 5) {
     const before = code === 5 ? ', as were too many others from this address in the last minute' : ''
     const text = `CONNECT is refused: the credential is unknown${before}`

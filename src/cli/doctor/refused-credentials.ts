@@ -3,7 +3,7 @@ import { readPrincipal } from '../client/named-thing.ts'
 import { counted } from '../output.ts'
 import { type Finding, note, ok } from './finding.ts'
 
-/** Reasons (docs/reference/errors.md) for which HTTP or MQTT refuses a device with a wrong credential. */
+/** Reason codes (docs/reference/errors.md) with which HTTP or MQTT refuses a wrong credential. */
 const credentialReasons: ReadonlySet<string> = new Set([
   'unknown_thing_token',
   'invalid_session',
@@ -17,7 +17,7 @@ const sample =
 
 /** Reports how many credentials the server has refused. They belong to no thing, so no page of a thing shows them. */
 export async function checkRefusedCredentials(client: ServerClient): Promise<Finding[]> {
-  // Only the operator may read the metrics: a refused request would be counted itself.
+  // Only the operator may read the metrics. A refused request would itself be counted as a refused credential.
   if ((await readPrincipal(client)).kind !== 'admin') return []
   // A server inside a host program may have no metrics.
   const metrics = await orIfRefused(client.open('/metrics'), 404, undefined)
@@ -31,7 +31,7 @@ export async function checkRefusedCredentials(client: ServerClient): Promise<Fin
   })
   const check = 'credentials'
   if (refused.length === 0) return [ok(check, 'the server has refused no credential since its start')]
-  // Over MQTT, a refused will is counted as a refused credential as well.
+  // Over MQTT, a refused will is also counted as a refused credential.
   const isWill = refused.some(text => text.includes('CONNACK 5'))
   const ofWill =
     '. CONNACK 5 is also a will that the server refuses: thingwire doctor <thing> names it, and the token is right'

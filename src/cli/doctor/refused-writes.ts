@@ -24,10 +24,10 @@ interface ListedRefusal {
 
 /**
  * A finding for each kind of refused write, and for each cause of rejected connections. A refusal before the newest record is only
- * a note, since the thing has got through since then.
+ * a note, since a later write has succeeded.
  *
  * @param newest datetime of the newest record, milliseconds since the epoch
- * @param relayed when a thing with topics of §7.10 was last seen, milliseconds since the epoch: it may only publish on those topics
+ * @param relayed when a thing with topics of §7.10 was last seen, milliseconds since the epoch. Such a thing may have no records
  */
 export async function refusedWriteFindings(
   client: ServerClient,

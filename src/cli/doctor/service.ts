@@ -44,7 +44,7 @@ export async function checkReady(url: string): Promise<Finding[]> {
   return [fault('server', `no Thingwire server answers at ${url}: ${what}`, advice)]
 }
 
-/** Whether a Thingwire server at this URL gave the answer: its errors have a reason, and `not_found` would mean a wrong path. */
+/** Whether a Thingwire server gave the answer. Its errors have a reason; `not_found` would mean that the URL has a wrong path. */
 function isThingwire(answer: Readiness | null | undefined): answer is Readiness {
   if (answer?.status === 'ready') return true
   return answer?.status === 'error' && typeof answer.reason === 'string' && answer.reason !== 'not_found'
@@ -62,7 +62,7 @@ function readyFinding(status: number, answer: Readiness): Finding {
   return ok('ready', 'the server takes writes')
 }
 
-/** Compares the clocks by the Date header, which has whole seconds. Unlike utils/date, it needs no token in the URL. */
+/** Compares the clocks by the Date header, which has whole seconds. Unlike `utils/date`, the header needs no token. */
 function clockFindings(response: Response, before: number): Finding[] {
   const server = Date.parse(response.headers.get('date') ?? '')
   if (Number.isNaN(server)) return []
@@ -75,7 +75,7 @@ function clockFindings(response: Response, before: number): Finding[] {
   return [fault('clock', text, advice)]
 }
 
-/** Finds out over HTTP what kind of credential it is, and whether it is valid. */
+/** Checks over HTTP whether the credential is valid, and what kind of credential it is. */
 export async function checkCredential(client: ServerClient, { ifUnknown }: Credential): Promise<Finding> {
   try {
     const principal = await readPrincipal(client)
@@ -89,7 +89,7 @@ export async function checkCredential(client: ServerClient, { ifUnknown }: Crede
 }
 
 function ofSession({ things, access }: Extract<Principal, { kind: 'session' }>): Finding {
-  // If a session is for no thing, its access means nothing.
+  // The access only applies to things, so it does not matter for a session without things.
   if (access === 'write' || things.length === 0)
     return ok('HTTP credential', 'a session, which needs the id of the thing in each path and topic')
   const advice = 'a device needs the token of its thing, or a session that was made with --write'

@@ -14,7 +14,7 @@ import { newestRecords } from '../reading/read-records.ts'
 import { type Finding, fault, note, ok } from './finding.ts'
 import { refusedWriteFindings } from './refused-writes.ts'
 
-/** Checks when the thing was last seen, and what the server has refused from it lately. */
+/** Checks when the thing was last seen, and what the server has refused lately. */
 export async function checkThing(client: ServerClient, named: string | undefined): Promise<Finding[]> {
   const thing = await findThing(client, named)
   const newest = await newestRecord(client, thing.thingId)
@@ -22,14 +22,14 @@ export async function checkThing(client: ServerClient, named: string | undefined
   const listed = principal.kind === 'thing' ? undefined : await describeThing(client, thing.thingId)
   const relayed = listed?.topics?.length && listed.lastSeen !== null ? Date.parse(listed.lastSeen) : undefined
   const refused = await refusedWriteFindings(client, thing.thingId, newest, relayed)
-  // With the thing's own token, this very command is why the thing was last seen.
+  // With the thing's own token, the thing was last seen when this command used the token.
   if (principal.kind === 'thing') return refused
   if (listed) return [seenFinding(listed, newest), ...topicFindings(principal, listed), ...refused]
   const advice = 'thingwire things list shows all things'
   return [fault('thing', `there is no thing ${thing.thingId}`, advice)]
 }
 
-/** Notes topics that the thing was given but that the server does not relay. Only the operator can see which topics it relays. */
+/** Notes on granted topics that the server does not relay. Only the operator can see which topics the server relays. */
 function topicFindings(principal: Principal, { thingId, topics = [] }: ListedThing): Finding[] {
   if (principal.kind !== 'admin') return []
   const unserved = topics.filter(({ filter }) => !principal.topics?.some(outer => isWithin(filter, outer)))

@@ -1,6 +1,6 @@
 import type { Sourced, WrittenRecord } from '../records/sourced.ts'
 
-/** Maximum numbers of records and of JSON characters in a batch, well within the server's limits. A single line may exceed them. */
+/** Maximum numbers of records and of JSON characters in a batch, well within the server's limits. One line may exceed them. */
 const recordsPerBatch = 500
 const charactersPerBatch = 256 * 1024
 
@@ -12,7 +12,7 @@ export interface Addressed extends Sourced {
 export interface Batch {
   readonly thingId: string
   readonly records: readonly WrittenRecord[]
-  /** The records as JSON texts. `lines` has the line number of each of them. */
+  /** The records as JSON texts. `lines` has the line number of each record. */
   readonly texts: readonly string[]
   readonly lines: readonly number[]
   /** Lines from which no records could be read. */

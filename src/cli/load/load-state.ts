@@ -31,7 +31,7 @@ export class LoadState {
   readonly #file: string
   #kept: Kept = { version: 1, ...atBegin }
 
-  /** @param load what distinguishes this load from other loads: server, thing, path of the file */
+  /** @param load texts that identify this load: server, thing, path of the file */
   constructor(load: readonly string[]) {
     const home = process.env.XDG_STATE_HOME || join(homedir(), '.local', 'state')
     const name = hash('sha256', JSON.stringify(load)).slice(0, 32)

@@ -18,7 +18,7 @@ export interface WriteFlags {
 interface LoadOptions {
   readonly client: ServerClient
   readonly flags: WriteFlags
-  /** How far earlier runs have got, if the lines come from a file; if undefined, nothing is skipped. */
+  /** For lines from a file: how far earlier runs have got. If undefined, no lines are skipped. */
   readonly state: LoadState | undefined
   /** Makes the write ids of this run different from those of other runs; empty if the lines come from a file. */
   readonly salt: string
@@ -37,11 +37,11 @@ export interface LoadCounts {
 }
 
 /**
- * Writes lines in batches, one after another. If an acknowledgement is lost, this run or the next sends the batch again. It takes
- * effect only once: its records have datetimes, or it has a write id that is derived from all batches up to it.
+ * Writes lines in batches, one after another. If an acknowledgement is lost, this run or the next sends the batch again. A batch
+ * takes effect only once: its records have datetimes, or it has a write id that is derived from all batches so far.
  *
  * @param source returns the lines from the first one on, each time it is called
- * @throws CommandError naming the refused lines: nothing of their batch is written, but everything before the batch is
+ * @throws CommandError that names the refused lines: their batch is not written, but all batches before are
  */
 export async function load(
   source: () => AsyncIterable<Addressed>,
@@ -112,8 +112,8 @@ async function sendBatch(
 }
 
 /**
- * A write id, if the server could not recognise the repeated write by its records alone (contract §4). Otherwise there is none: if
- * the records are deleted, the same file can be written again.
+ * A write id, if the server could not recognise a repeated write by its records alone (contract §4). Otherwise no id is sent, so
+ * that the same file can be written again after its records were deleted.
  */
 function idOf({ records }: Batch, chain: string, { store }: WriteFlags): { id?: string } {
   const isKnownByContent = store !== false && records.every(({ datetime }) => (datetime ?? '') !== '')

@@ -5,17 +5,17 @@ import { RefusedError, UnreachableError } from '../client/client.ts'
 const maximumAbsence = 60_000
 
 interface Patience {
-  /** Whether to retry if there is no answer to the first attempt; otherwise only if the server has answered 429 or 503 before. */
+  /** Whether to retry if the first attempts get no answer. If false, retries begin only after an answer of 429 or 503. */
   readonly isExpected: boolean
-  /** Whether to retry without limit after 429 and 503; otherwise only for up to a minute, as without an answer. */
+  /** Whether to retry without limit after 429 and 503. If false, retries end after a minute. */
   readonly isEndless: boolean
   /** Called before each wait, with the reason and the number of seconds to wait. */
   readonly onWait: (why: string, seconds: number) => void
 }
 
 /**
- * Retries a request, which must be safe to repeat: after 429 and 503, when the server says; while there is no answer, for up to a
- * minute.
+ * Retries a request, which must be safe to repeat. After 429 and 503, waits as long as the answer says. Without an answer, retries
+ * for up to a minute.
  *
  * @throws the error of the last attempt
  */

@@ -9,7 +9,7 @@ interface ServerSentEvent {
 interface Watcher {
   /** Called when the stream is open; `isAgain` is true if it was lost before. */
   readonly onOpen: (isAgain: boolean) => void
-  /** Called when the stream was lost or is refused temporarily, with the seconds until the next attempt. */
+  /** Called when the stream is lost or temporarily refused. `seconds` is the time until the next attempt. */
   readonly onLost: (why: string, seconds: number) => void
 }
 
@@ -59,7 +59,7 @@ export async function* eventsOf(
 }
 
 /**
- * Parses the stream. eventsource-parser would drop an id without data, but such an id is how the server says where to resume.
+ * Parses the stream. eventsource-parser would drop an id without data, but the server sends such ids to say where to resume.
  *
  * @param onBytes called for every chunk that arrives, even if it only contains comments
  */

@@ -125,7 +125,7 @@ function resourceOf(key: string): string {
 /** Maximum number of keys that a message names. */
 const namedKeys = 20
 
-/** Splits `keys` into those that the thing has and those that it does not have. `has` names the thing's keys in words. */
+/** Splits `keys` into keys that the thing has (`known`) and all others. `has` says in words which keys the thing has. */
 export async function knownKeys(client: ServerClient, thingId: string, keys: readonly string[]) {
   const listed = await listResources(client, thingId)
   const isListed = (key: string) => listed.includes(resourceOf(key))

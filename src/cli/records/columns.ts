@@ -24,13 +24,13 @@ export interface Columns {
   /** The column of the days, if `time` only has times of day. */
   readonly date: Column | undefined
   readonly geo: readonly [lat: Column, long: Column] | undefined
-  /** If each row is one record: its key, or the column of its key. If undefined, each column of `values` is a key. */
+  /** If each row is one record: the key of all records, or the column of keys. If undefined, each column of `values` is a key. */
   readonly key: Column | string | undefined
   readonly values: readonly Column[]
   /** In the result of a database query: the column with the number of the series that a row belongs to. */
   readonly series: Column | undefined
   readonly leftOut: readonly Column[]
-  /** Note to show if all rows are of whole days and columns have names that differ only in a number; empty without such columns. */
+  /** Note to show if times are only days: columns with names that differ only in a number may be hours. Empty if there are none. */
   readonly hours: string
 }
 
@@ -42,7 +42,7 @@ export interface FileListener {
 
 /** A column, and what its name and its first cell suggest. */
 interface Candidate extends Column {
-  /** Words of the name without brackets: `created`, `at` for `createdAt (UTC)`. Empty if a database has added the column. */
+  /** Words of the name up to a bracket: `created`, `at` for `createdAt (UTC)`. Empty if a database has added the column. */
   readonly words: readonly string[]
   /** The words joined without separators. */
   readonly called: string
@@ -62,8 +62,8 @@ const longWords = ['long', 'lon', 'lng', 'longitude']
 const ofQueryResult = /^(?:_(?!time$|value$|field$).*|result|table)$/
 
 /**
- * Decides what each column contains: by the options; else the time by its name or first cell, all others by their names. If two
- * columns could both be the time, for example, the user has to choose.
+ * Decides what each column contains: by the options; without an option, by the names, or for the time also by the first cell. If
+ * two columns could both be the time, for example, the user has to choose.
  *
  * @param cells the first row; empty if there is none
  * @param isRecord whether a row is one record with a key and a value, as a line of JSON is
@@ -138,7 +138,7 @@ function noTimeText(columns: readonly Candidate[]): string {
   return `no column has a time in its first row: ${all}. Name the one that has times with --time-column, or give the readings that of their receipt with --now`
 }
 
-/** The columns that could be the time. Columns that are named like a time take precedence over columns whose first cell is one. */
+/** The columns that could be the time. Columns named like a time take precedence over columns with a time in the first cell. */
 function timeCandidates(columns: readonly Candidate[], { timeUnit, date }: FileOptions) {
   const named = columns.filter(({ called }) => timeNames.includes(called))
   if (named.length > 0 || timeUnit?.isOfDay) return named
@@ -161,7 +161,7 @@ function geoColumns(columns: readonly Candidate[], given: FileOptions['geoColumn
     return [namedColumn(columns, lat, '--geo-columns'), namedColumn(columns, long, '--geo-columns')]
   }
   const how = 'name both with --geo-columns <lat,long>'
-  // A column lat_long is neither the latitude nor the longitude.
+  // A column such as `lat_long` is neither the latitude nor the longitude.
   const withOne = (known: readonly string[], other: readonly string[]) =>
     columns.filter(({ words }) => words.some(w => known.includes(w)) && !words.some(w => other.includes(w)))
   const lat = choose(withOne(latWords, longWords), latWords, 'the latitude', how)
@@ -174,7 +174,7 @@ function geoColumns(columns: readonly Candidate[], given: FileOptions['geoColumn
   throw usageError(`there is a column ${shownName(lone.name)} but none of the ${missing}, or ${how}`)
 }
 
-/** The key and the column of the value, if each row is one record; undefined if each column is a key of its own. */
+/** The key and the column of values if each row is one record; undefined if each column is a key. */
 function keyAndValue(columns: readonly Candidate[], given: string | undefined) {
   const find = (names: readonly string[], what: string) => {
     const found = columns.filter(({ called }) => names.includes(called))

@@ -91,7 +91,7 @@ async function* csvRows(texts: AsyncIterable<string>): AsyncGenerator<CsvRow | S
   let line = first === '' ? 1 : 2
   const rows: CsvRow[] = []
   const parser = parserOf(separator, (cells, raw, end) => {
-    // In `raw`, only a line end within a cell can have two characters.
+    // Each line end before the row is one character in `raw`, so the index of the row is the number of empty lines.
     const emptyLines = raw.search(/[^\r\n]/)
     line += emptyLines
     rows.push({ line, cells, end })
@@ -115,7 +115,7 @@ async function* csvRows(texts: AsyncIterable<string>): AsyncGenerator<CsvRow | S
   if (broken) yield faultAt(line, '', brokenText(broken))
 }
 
-/** Yields the texts, joined until the first one has three lines, if there are that many: `sep=;`, the header and the first row. */
+/** Yields the texts. The first texts are joined until they have three lines (`sep=;`, header, first row) or the file ends. */
 async function* longBegun(texts: AsyncIterable<string>): AsyncGenerator<string, undefined> {
   let [begin, isLong] = ['', false]
   for await (const text of texts) {
@@ -141,7 +141,7 @@ function separatorOf(begin: string): string {
 
 type OnRow = (cells: readonly Cell[], raw: string, end: number) => void
 
-/** A parser that gives each row to `onRow` when it is found. Rows that waited in the stream would be lost if the stream failed. */
+/** A parser that calls `onRow` with each row. Rows that wait in a stream to be read would be lost if the stream failed. */
 function parserOf(delimiter: string, onRow: OnRow): Parser {
   const parser = parse({
     ...lenience,
@@ -161,8 +161,8 @@ function parserOf(delimiter: string, onRow: OnRow): Parser {
 }
 
 /**
- * The cells of a row: an empty text if it is quoted, undefined if it is not. The parser distinguishes these only with `cast`, which
- * takes seven times as long as all the rest, so only rows that may have a quoted empty text are parsed with it.
+ * The cells of a row. An empty cell is an empty text if it is quoted, else undefined. The parser sees the difference only with
+ * `cast`, which takes seven times as long, so `cast` is only used for rows that may have a quoted empty cell.
  */
 function cellsOf(record: readonly string[], raw: string, delimiter: string): readonly Cell[] {
   if (!record.includes('')) return record

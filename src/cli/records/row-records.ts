@@ -7,7 +7,7 @@ import { type Decimal, jsonOrText, plainNumber, type TextNotes } from './values.
 
 type Reading = Pick<WrittenRecord, 'key' | 'value'>
 
-/** Maximum number of times that are remembered to find repeated times of a key. Those of a large file would fill the memory. */
+/** Maximum number of datetimes remembered for each key to find repetitions. All datetimes of a large file would fill the memory. */
 const timesInMemory = 10_000
 
 /** Makes records from the rows of one file, which must be read in their order. */
@@ -16,7 +16,7 @@ export class RowReader {
   readonly #toValue: (cell: unknown) => unknown
   readonly #decimal: Decimal
   readonly #notes: TextNotes
-  /** In a query result: the table of each key. Two places that measure the same quantity are two tables with the same key. */
+  /** In a query result: the table of each key. For example, two sensors of one quantity are two tables with the same key. */
   readonly #tables = new Map<string, unknown>()
   /** The values of each key, by time. */
   readonly #values = new Map<string, Map<string, unknown>>()
@@ -30,7 +30,7 @@ export class RowReader {
   }
 
   /**
-   * The records of a row. If the columns are keys, the position of the row is also a record of its own, with the key `$geo`.
+   * The records of a row. If the columns are keys, the position of the row is also a separate record with the key `$geo`.
    *
    * @param line number of the line on which the row begins, from 1
    * @param cells texts of CSV or values of JSON; undefined for an empty cell
@@ -86,7 +86,7 @@ export class RowReader {
   }
 
   /**
-   * Notes that two rows have the same key and time. If the time is coarse, the rest of it is in another column, or missing.
+   * Adds a note if two rows have the same key and time. If the time is coarse, its finer part is in another column or missing.
    *
    * @throws CommandError failed if the time is coarse
    */

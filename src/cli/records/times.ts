@@ -34,16 +34,16 @@ export interface TimeOptions {
   readonly zone?: { readonly name: string; readonly clocks: TimeZone } | undefined
   /** Day of the first row, if the file only has times of day. */
   readonly date?: string | undefined
-  /** If set, records without a time get their time of receipt; `once` if all of them are received at about the same time. */
+  /** If set, records without a time get their time of receipt. `once`: all records are received at about the same time. */
   readonly now?: 'each' | 'once' | undefined
 }
 
 export interface RowTime {
   /** RFC 3339; absent if the record gets its time of receipt. */
   readonly datetime?: string
-  /** Name of the time that all rows without a time share. */
+  /** Words for the time that all rows without a time share. */
   readonly at?: string
-  /** Whether the row may have a finer time: this one is a day, counts hours, or is 00:00, as in all rows before. */
+  /** Whether another column may have a finer time: this one is a day, a number of hours or minutes, or 00:00 in all rows so far. */
   readonly isCoarse?: boolean
 }
 
@@ -149,7 +149,7 @@ export class RowTimes {
     const text = typeof time === 'string' ? time.trim() : JSON.stringify(time)
     const local = this.#local(line, text, date)
     if (typeof local === 'string') return local
-    // The end of a day may look like an offset, as in 2026-06-30.
+    // The end of a day may look like an offset, for example in 2026-06-30.
     const bare = day.test(text) ? text : text.replace(zoneAtEnd, '')
     const isCoarse = this.#isCoarse(text, parseTime(bare) ?? local)
     if (bare !== text || timeUnit?.isOfDay === false) return { datetime: formatDatetime(local), isCoarse }
@@ -214,8 +214,8 @@ export class RowTimes {
   }
 
   /**
-   * Takes a step back of more than half a day for a midnight. Refuses any other step back, and a step forward of more than half a
-   * day: the rows may be unordered, and a wrong midnight would put all later rows on a wrong day.
+   * A step back of more than half a day means that a midnight has passed. Any other step back, and a step forward of more than half
+   * a day, is refused: the rows may be unordered, and a wrong midnight would put all later rows on a wrong day.
    */
   #follow(line: number, time: number, text: string): void {
     const last = this.#last

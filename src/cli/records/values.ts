@@ -37,7 +37,7 @@ export function jsonOrText(text: string, decimal: Decimal): unknown {
   }
 }
 
-/** The value itself if it is a text, else the first number within it that was stored as text; undefined if there is none. */
+/** The value itself if it is a text, else the first number in the value that is stored as text; undefined if there is none. */
 export function textIn(value: unknown): string | undefined {
   if (typeof value !== 'object') return typeof value === 'string' ? value : undefined
   const numbers = JSON.stringify(value).match(/(?<=")-?\d[\d.eE+-]+(?=")/g)

@@ -19,12 +19,12 @@ export interface Resource {
 /** Number and time span of the records of a resource in a range. */
 export interface RecordsInRange {
   readonly records: number
-  /** Datetime of the earliest record, RFC 3339; `last` is that of the latest record. */
+  /** Datetime of the earliest record, RFC 3339. `last` is the datetime of the latest record. */
   readonly first: string
   readonly last: string
 }
 
-/** The thing's resources with these keys; without `keys` all of its resources, but not each path of its settings. */
+/** The thing's resources with these keys; without `keys`, all resources, where `$settings` includes all paths of the settings. */
 export async function resourcesOf(
   client: ServerClient,
   thing: NamedThing,

@@ -5,7 +5,7 @@ import type { WrittenRecord } from '../records/sourced.ts'
 
 interface Expected {
   count: number
-  /** Datetime of the last counted record. `atDatetime` has the records of this time: equal ones are stored once (contract §4). */
+  /** Datetime of the last counted record. `atDatetime` has the records with this datetime: equal records are stored once. */
   datetime: unknown
   readonly atDatetime: Set<string>
 }
@@ -18,7 +18,7 @@ interface Missing {
   readonly stored: number
 }
 
-/** Counts the records that each resource must at least have once the file is written. */
+/** Counts how many records each resource must at least have after the import. */
 export class ExpectedCounts {
   readonly #things = new Map<string, Map<string, Expected>>()
 

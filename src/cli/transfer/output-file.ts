@@ -2,7 +2,7 @@ import { open, rename, rm, stat } from 'node:fs/promises'
 import { failure, usageError } from '../exit.ts'
 
 /**
- * Refuses an output that a file cannot replace. Call this before the first request, so that nothing is transferred in vain.
+ * Refuses an output that a new file cannot replace, for example a pipe. Call this before the first request.
  *
  * @throws CommandError usage
  */

@@ -21,16 +21,16 @@ interface Source {
   readonly options: FileOptions
 }
 
-/** Reads the records of a file or of stdin (`-`). Before it yields the first record, it reports what it takes each column for. */
+/** Reads the records of a file or of stdin (`-`). Before the first record, reports what each column is taken for. */
 export class FileReader {
   readonly #source: Source
   readonly #say: (line: string) => void
   /** Summaries that were reported already. They can recur: a file is read twice, and lines of JSON may alternate between forms. */
   readonly #said = new Set<string>()
-  /** The columns of each form of line that the file has. */
+  /** The columns, once for each form of line in the file. */
   readonly columns: Columns[] = []
   readonly first: WrittenRecord[] = []
-  /** Whether the first records were shown already, since a file is also read once before it is written. */
+  /** Whether the first records were shown already. A file is read twice: before the first write, and to write it. */
   #isShown = false
   notes: TextNotes
 
@@ -85,7 +85,7 @@ function offsetText(offset: number): string {
   return `${offset < 0 ? '-' : '+'}${formatDatetime(Math.abs(offset)).slice(11, 16)}`
 }
 
-/** The names of a file's columns, grouped by what the columns are taken for. */
+/** The names of a file's columns, grouped by what the columns contain. */
 export function summaryOf({ time, date, geo, key, values, leftOut }: Columns) {
   const nameOf = ({ at, name }: Column) => name || `column ${at + 1} without a name`
   const [value] = values

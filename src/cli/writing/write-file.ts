@@ -40,7 +40,7 @@ export async function writeFile(named: string | undefined, file: string, flags: 
     onWait: (why, seconds) => console.error(`${why}: again in ${seconds} s`),
   })
   const reader = new FileReader(source, line => progress.say(printable(line)))
-  // Reads the file before the first write: if it is refused as a whole (two rows of a key for one day), nothing is written.
+  // Reads the file before the first write, so that nothing is written if the whole file is refused (two rows of a key for one day).
   if (found?.isFile()) {
     for await (const { end = 0 } of reader.read()) {
       progress.show(() => `reading ${name}: ${shareText(end, found.size)}`)
@@ -77,7 +77,7 @@ export async function writeFile(named: string | undefined, file: string, flags: 
   await showResult(thing, done, { text, json: flags.json })
 }
 
-/** A corrected file does not replace records: a value stands beside the one that it corrects. */
+/** Writing a corrected file does not replace records: the wrong value stays stored as well. */
 const correcting =
   'thingwire: note: these records are stored; to correct them, remove them first (thingwire remove), then write the corrected file. --dry-run shows notes before anything is stored'
 
@@ -118,8 +118,8 @@ async function foundFile(file: string): Promise<Stats> {
 }
 
 /**
- * Reads a whole file and reports what would be written. Sends nothing to a server: a write that it refused would stay in the
- * thing's list of refused writes.
+ * Reads a whole file and reports what would be written. Sends nothing to a server, since a refused write would stay in the thing's
+ * list of refused writes.
  *
  * @throws CommandError failed if lines cannot be read, with the reasons
  */
