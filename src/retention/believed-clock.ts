@@ -1,6 +1,6 @@
 import { believedAfter, believedBehind, type ReceiptClock, released } from '../core/time/clock.ts'
 
-/** How long the server must run before it believes a clock that is ahead, milliseconds. */
+/** How long the server must run before it believes a clock that is ahead of the believed time, milliseconds. */
 const believedAheadAfter = 86_400_000
 
 /** The document `believed-clock`: the believed time, kept for the next start. All numbers are milliseconds. */
@@ -18,16 +18,16 @@ export interface Belief {
 
 type Clock = Pick<ReceiptClock, 'now' | 'newest' | 'behind'>
 
-/** The first belief of a store: the newest receipt time, at most the clock's time; if nothing was received, the clock's time. */
+/** The first belief of a store: the clock's time, or the newest receipt time if there is one and it is earlier. */
 export function firstBelief(clock: Clock): Belief {
   const newest = clock.newest()
   return { time: newest > released ? Math.min(newest, shownBy(clock)) : clock.now() }
 }
 
 /**
- * The time that decides whether data are too old (contract §4.5). It advances while the server runs. A clock that is ahead of it is
- * believed only after the server has run for 24 h, over any number of starts: a clock that is wrong by years for an hour must not
- * cost the records. The result of `now` is never later than the clock.
+ * The time that decides whether data are too old (contract §4.5). It advances while the server runs. A clock that is ahead of this
+ * time is believed only after the server has run for 24 h, over any number of starts. Otherwise a clock that is wrong by years for
+ * an hour would expire all records. The result of `now` is never later than the clock.
  */
 export class BelievedClock {
   readonly #clock: Clock
@@ -77,7 +77,7 @@ export class BelievedClock {
     this.#ahead = undefined
   }
 
-  /** Until a board without a battery has a network, its clock shows an arbitrary time, which does not refute the belief. */
+  /** Ignores a clock before `released`: a board without a battery shows an arbitrary time until it has a network. */
   #seeBehind(shown: number, passed: number): void {
     if (shown < released) return
     if (shown < this.#time - believedBehind) {

@@ -7,7 +7,7 @@ import { ThingwireError } from '../errors.ts'
 import { type Belief, BelievedClock, firstBelief, shownBy } from './believed-clock.ts'
 import { ageOf, type RetentionRule } from './rules.ts'
 
-/** Number of runs within the shortest age of the rules. */
+/** Number of runs in a period as long as the shortest age of the rules. */
 const looksPerAge = 20
 /** Bounds (inclusive) of the interval between two runs, milliseconds. */
 const leastInterval = 1_000
@@ -19,12 +19,12 @@ const retryAfter = 30_000
 const thingsAtOnce = 100
 /** The rest after each call of `removeOld`, as a multiple of the call's duration: a slow store gets a longer rest. */
 const restPerWork = 6
-/** Bounds (inclusive) of that rest, milliseconds: with longer rests, fast writers would fill the disk. */
+/** Bounds (inclusive) of that rest, milliseconds. With longer rests, records could be added faster than they are removed. */
 const leastRest = 1
 const mostRest = 50
 /** Name of the document that stores the `Belief`. */
 const beliefName = 'believed-clock'
-/** Default of `keepEvery`, milliseconds. Running time since the last put is lost at the next start. */
+/** Default of `keepEvery`, milliseconds. The next start does not count the running time since the last put. */
 const usualKeepEvery = 600_000
 
 export interface RetentionParts {
@@ -43,7 +43,7 @@ export interface RetentionParts {
 /**
  * Removes records that are older than their rule allows, in the background, on one node at a time. Each run starts from the
  * beginning, so an interrupted run needs no stored position. The newest record of a resource is kept at any age, so states and
- * latest records do not change. The same node stores the believed time for everything that expires by it, even without rules.
+ * latest records do not change. The same node stores the believed time, even without rules, since other data expire by it too.
  */
 export class Retention {
   /** Number of records that this node has removed. */
@@ -51,7 +51,7 @@ export class Retention {
   /** End of this node's last complete run, milliseconds since 1970. */
   lastRun: number | undefined
   readonly #parts: RetentionParts
-  /** Resolves after the current call of `removeOld`; the next run removes the rest. */
+  /** Stops the work. Resolves after the current call of `removeOld`. */
   readonly close: () => Promise<void>
 
   private constructor(parts: RetentionParts) {
@@ -59,7 +59,7 @@ export class Retention {
     this.close = parts.nodes.lead('retention', (...term) => this.#work(...term))
   }
 
-  /** Call this before anything is received: the first belief is the newest receipt time. @throws ThingwireError of the store */
+  /** Call this before the first write: the first belief is the newest earlier receipt time. @throws ThingwireError of the store */
   static async open(parts: RetentionParts): Promise<Retention> {
     const first = { [beliefName]: { ...firstBelief(parts.clock) } }
     await parts.documents.transact([beliefName], ([belief]) => ({

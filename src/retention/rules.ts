@@ -1,7 +1,7 @@
 import { milliseconds } from '../core/time/utc-buckets.ts'
 
 export interface RetentionRule {
-  /** A key, in which each `*` stands for any characters, or none. */
+  /** A key, in which each `*` stands for any number of characters, including none. */
   readonly pattern: string
   /** Maximum age of the records, milliseconds. */
   readonly age: number
@@ -19,9 +19,9 @@ export function parseRetentionRule(text: string): RetentionRule | undefined {
 }
 
 /**
- * How long the records of a key are kept, milliseconds; undefined: for ever. The most specific rule counts, whatever the order of
- * the rules: the key itself, else the pattern with the most characters besides `*`. If two are equally specific, the longer age
- * counts, so no data are lost in case of doubt.
+ * How long the records of a key are kept, milliseconds; undefined means for ever. The most specific rule counts, whatever the order
+ * of the rules: the key itself, else the pattern with the most characters other than `*`. If two patterns are equally specific, the
+ * longer age counts, so that no data are lost in case of doubt.
  */
 export function ageOf(key: string, rules: readonly RetentionRule[]): number | undefined {
   const mostSpecificFirst = rules
@@ -34,7 +34,7 @@ function weightOf(pattern: string): number {
   return pattern.includes('*') ? pattern.replaceAll('*', '').length : Number.POSITIVE_INFINITY
 }
 
-/** Uses no regular expression: one with many `*` could be slow. */
+/** Uses no regular expression, since an expression with many `*` could be slow. */
 function matches(pattern: string, key: string): boolean {
   const [start = '', ...parts] = pattern.split('*')
   const end = parts.pop()
