@@ -23,7 +23,7 @@ export function promised<Result>(
   })
 }
 
-/** A ticket that waits for `step` before it resolves `ticket`. A rejection is passed on immediately: see `CommitTicket`. */
+/** The returned ticket calls `step` with its result, then settles `ticket`. It rejects `ticket` immediately: see `CommitTicket`. */
 export function behind<Result>(
   ticket: CommitTicket<Result>,
   step: (result: Result) => Promise<Result>,

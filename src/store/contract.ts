@@ -18,30 +18,30 @@ import type { ReceiptClock } from '../core/time/clock.ts'
  * The contract of a store.
  *
  * **Order.** The records of a resource are ordered by datetime, then by write number, then by place in the write. Write numbers
- * grow in commit order. The appends of one caller commit in the order of the calls. If a commit fails, the calls waiting after it
- * are rejected too. Listeners of `onCommit` are called in commit order, each before its append resolves. Calls of `append`, `put`
- * and `transact` take effect on documents in the order of the calls: a `transact` sees every earlier put.
+ * increase in commit order. The appends of one caller commit in the order of the calls. If a commit fails, later calls that are
+ * waiting are rejected too. Listeners of `onCommit` are called in commit order, before the append resolves. Calls of `append`,
+ * `put` and `transact` take effect on documents in the order of the calls: a `transact` sees every earlier put.
  *
- * **Atomicity.** An append is kept as a whole or not at all, with its write id, its states, its documents and its entry in the
- * commit log. A `put` or `transact` is kept with all its documents or not at all. This is true whatever happens to the process or
- * the machine. A read never sees part of a write.
+ * **Atomicity.** An append is kept as a whole or not at all, including its write id, states, documents and commit log entry. A
+ * `put` or `transact` is kept with all its documents or not at all. This is true whatever happens to the process or the machine. A
+ * read never sees part of a write.
  *
  * **Receipt times.** The store assigns each write its receipt time in the commit: the time of the store's clock, or the newest
  * receipt time if that is later. So receipt times never decrease with increasing write numbers, whichever process received the
- * write and whatever its own clock shows. There is one exception: a clock more than 24 h behind the newest receipt time is accepted
- * after it has run for 10 minutes without a step. A record without an explicit datetime gets the receipt time, in the store, in the
- * log and for listeners.
+ * write and whatever the clock of that process shows. There is one exception: a clock more than 24 h behind the newest receipt time
+ * is accepted after it has run for 10 minutes without a step. A record without an explicit datetime gets the receipt time as its
+ * datetime, in the store, in the log and for listeners.
  *
  * **Locks.** A call that names a lock takes effect only if the lock is held at the commit: the lock was taken, and neither taken
- * again nor released since. Otherwise the call rejects with `LockLost` and nothing of it is kept; this is not a failure of the
- * store, and later calls proceed. `append`, `put`, `take` and `release` take effect in the order of the calls, so a lock covers
- * every call before its release. If a call times out or the store fails during it, later calls that name the same lock are rejected
- * too. In a store that is not `shared`, locks end with the process.
+ * again nor released since. Otherwise the call rejects with `LockLost` and has no effect. This is not a failure of the store, and
+ * later calls proceed. `append`, `put`, `take` and `release` take effect in the order of the calls, so a lock covers every call
+ * before its release. If a call times out or the store fails during it, later calls that name the same lock are rejected too. In a
+ * store that is not `shared`, locks end with the process.
  *
- * **Resources.** If an append would give its thing more resources than its `maximumResources`, all of it is rejected with
- * `too_many_resources`. This is not a failure of the store: later calls proceed. Resources that earlier appends in flight create
- * count too. This limit never refuses an append that creates no resource, repeats an id or keeps nothing. A resource no longer
- * counts once all its records are removed.
+ * **Resources.** If an append would give a thing more than `maximumResources` resources, the whole append is rejected with
+ * `too_many_resources`. This is not a failure of the store: later calls proceed. The count includes resources that earlier appends
+ * in flight create. The limit never rejects an append that creates no resource, repeats a write id or has `store: false`. A
+ * resource no longer counts once all its records are removed.
  *
  * **Durability.** When `append`, `put` or `transact` resolves, its content survives the loss of the process, and in a store that is
  * `durable` also the loss of power. When `append` or `put` rejects, nothing of it can be read, now or after a restart, and its
@@ -76,10 +76,10 @@ import type { ReceiptClock } from '../core/time/clock.ts'
  * records, states, and the new latest record that a removal delivers. Entries are in the order of the write numbers: once an entry
  * can be read, no entry with a smaller number appears. The store calls the function only when it assigns the write number. So if
  * its answer changes before a call of `snapshot`, the new answer applies to every append after that call. The log survives a
- * restart; the function does not. A store that is `shared` logs all such commits, because another process may want them. Its
- * `trimLog` leaves the entries above `Nodes.logBounds().trimmableTo`.
+ * restart; the function does not. A store that is `shared` logs every commit with new content, because another process may want it.
+ * Its `trimLog` leaves the entries above `Nodes.logBounds().trimmableTo`.
  *
- * **Isolation.** Things and keys share nothing, however similar their names are.
+ * **Isolation.** No data are shared between two things, or between two keys of a thing, however similar their names are.
  *
  * **Reading.** A page continues the previous page without a gap or a repeat, whatever is appended in between: every record that was
  * present when the first page was read is returned exactly once, unless it was removed. A page ends early, with a cursor, after the
@@ -138,7 +138,7 @@ export interface StoreSize {
   readonly limit?: number
 }
 
-/** The properties in which stores differ. The server and the conformance suite act on them. */
+/** The properties in which stores differ. */
 export interface StoreCapabilities {
   /** Whether acknowledged content survives the loss of power, and is found when the store is opened again. */
   readonly durable: boolean
@@ -153,8 +153,8 @@ export interface StoreCapabilities {
  *
  * - No other method is called before `open` has resolved, or after `close` was called.
  * - `close` is called once, when all other calls have settled.
- * - If two appends with the same write id are in flight at the same time, the later append has documents. It is a repeat if
- *   the earlier append is kept, and a first write otherwise.
+ * - If two appends with the same write id are in flight at the same time, the later append has documents. It is a repeat if the
+ *   earlier append is kept, and a first write otherwise. A later append without documents never reaches the driver.
  */
 export interface StoreDriver extends Omit<StoreParts, 'records' | 'documents'> {
   readonly capabilities: StoreCapabilities
@@ -173,8 +173,7 @@ export interface StoreDriver extends Omit<StoreParts, 'records' | 'documents'> {
 /**
  * The methods of `RecordStore`, except those that `openStore` adds.
  *
- * `append` and `put` return undefined, not void: with void the compiler would accept an async function, although its promise
- * is never awaited.
+ * `append` and `put` return undefined, not void: void would accept an async function, although no caller awaits its promise.
  */
 export interface DriverRecords extends Omit<RecordStore, 'append' | 'submit' | 'aggregate'> {
   append(write: Append, ticket: CommitTicket<Receipt>): undefined
@@ -194,7 +193,7 @@ export interface DriverDocuments extends Omit<DocumentStore, 'put' | 'getInOrder
 /** Locks of a store that is `shared`. There the driver itself refuses every call that names a lost lock. */
 export interface DriverLocks extends Pick<Locks, 'onLost'> {
   /**
-   * @param ticket resolves when every earlier call was delivered; resolves with undefined if the lock may not be taken
+   * @param ticket resolves when the commits of all earlier calls are delivered; with undefined if the lock may not be taken
    * @param from if present, the lock is taken only if it is free or held by this owner; if absent, it is always taken
    */
   take(
@@ -206,9 +205,9 @@ export interface DriverLocks extends Pick<Locks, 'onLost'> {
 }
 
 /**
- * The ticket of an append or a put. The driver resolves the ticket after the commit, or rejects it with an error that the
- * contract of `Store` names, even if the ticket has expired. This happens before later calls commit, so that later calls with
- * the same lock can be rejected first. `promised` makes a promise from a ticket; `settle` settles a ticket like a promise.
+ * The ticket of an append or a put. The driver resolves the ticket after the commit, or rejects it with an error that the contract
+ * of `Store` names. It settles expired tickets too, and it settles each ticket before later calls commit: if a call is rejected,
+ * later calls with the same lock must be rejected first.
  */
 export interface CommitTicket<Result> extends Ticket<Result> {
   /** Whether the caller has stopped waiting for the result: a driver then drops the write unless its commit has begun. */

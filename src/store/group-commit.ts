@@ -31,12 +31,12 @@ export class GroupCommit<Item extends { readonly ticket: CommitTicket<Result> },
   #running = false
   /** The entry most recently taken out of the queue. */
   #newest: Group<Item> | Task | undefined
-  /** Whether pushed items of the next group are prepared: a commit or a task of `between` runs, and `prepare` refused no item. */
+  /** Whether to prepare items of the next group when they are pushed: while a commit or task runs, until `prepare` refuses one. */
   #isPreparing = false
 
   /**
    * @param weigh weight of an item, in the unit of `maximumWeight`; an item heavier than `maximumWeight` is a group of its own
-   * @param turn its promise resolves when the next group may be formed; returns undefined if the group may be formed now
+   * @param turn returns a promise that resolves when the next group may be formed, or undefined if it may be formed now
    * @param onCommitted called after each commit with the number of its items and its duration in seconds
    */
   constructor(
@@ -99,8 +99,8 @@ export class GroupCommit<Item extends { readonly ticket: CommitTicket<Result> },
   }
 
   /**
-   * Runs `task` as soon as no group is being committed, before the queue. Items of the next group may already be prepared
-   * without a read, so the task must not change anything on which their preparation relied.
+   * Runs `task` as soon as no group is being committed, before the queue. Items of the next group may already be prepared, so the
+   * task must not change anything that their preparation relied on.
    */
   between<T>(task: () => Promise<T>): Promise<T> {
     return this.#enqueue(this.#between, task)
@@ -136,7 +136,7 @@ export class GroupCommit<Item extends { readonly ticket: CommitTicket<Result> },
       if (first instanceof Group) await this.#settle(first.items)
       else if (first) await first()
     }
-    // In the same tick as the check of the loop: otherwise an item pushed after the check would never be committed.
+    // Set in the same tick as the last check of the loop: otherwise an item pushed in between would never be committed.
     this.#running = false
   }
 

@@ -22,10 +22,10 @@ export interface OpenStoreOptions {
   readonly storeTimeout?: number
 }
 
-/** Milliseconds (contract §4). */
+/** Default of `storeTimeout`, milliseconds (contract §4). */
 export const defaultStoreTimeout = 5_000
 
-/** Opens a driver, and adds its life cycle, the time limit, and the handling of repeated writes. @throws errors of `driver.open` */
+/** Opens a driver. Adds `LifeCycle`, `TimeLimit`, and the handling of repeated writes. @throws errors of `driver.open` */
 export async function openStore(driver: StoreDriver, options: OpenStoreOptions = {}): Promise<Store> {
   await driver.open()
   const life = new LifeCycle()
@@ -122,7 +122,7 @@ export async function openStore(driver: StoreDriver, options: OpenStoreOptions =
   }
 }
 
-/** Locks of a driver, each taken and released within the time limit. */
+/** The locks of a driver, with the time limit for `take`, `takeFrom` and `release`. */
 function limited(locks: DriverLocks, limit: TimeLimit): Locks {
   const take = (name: string, from?: { readonly owner: string | undefined }) =>
     promiseOf<TakenLock | undefined>(ticket => limit.run(ticket, own => locks.take(name, own, from)))
@@ -177,7 +177,7 @@ class OpenSnapshots {
     this.#store = store
   }
 
-  /** Wraps a driver's snapshot, which is then closed only once, and read only while both the snapshot and the store are open. */
+  /** Wraps a driver's snapshot: it is closed at most once, and can be read only while the snapshot and the store are open. */
   guard(snapshot: Snapshot): Snapshot {
     const life = new LifeCycle()
     const guarded: Snapshot = {
@@ -200,7 +200,7 @@ class OpenSnapshots {
   }
 }
 
-/** Appends in flight. A copy of an append settles as the first append with its id does. */
+/** Appends in flight. A copy (an append with the same id, without documents) settles as the first append does. */
 class PendingAppends {
   readonly #append: DriverRecords['append']
   readonly #limit: TimeLimit
@@ -212,7 +212,7 @@ class PendingAppends {
     this.#limit = limit
   }
 
-  /** The receipt of the write in flight with this id; undefined if there is none. */
+  /** The receipt of the write in flight with this id; undefined if no such write is in flight. */
   inFlight(thingId: string, id: string): Promise<Receipt> | undefined {
     const first = this.#byWriteId.get(nameOf(thingId, id))
     return first && promiseOf(ticket => this.#limit.run(ticket, own => settle(own, first)))
@@ -247,7 +247,7 @@ class PendingAppends {
           limited.resolve(receipt)
           copies?.resolve(receipt)
         },
-        // Not in a later microtask: later calls with the same lock must be rejected too, and the caller may use the id again.
+        // Synchronously: later calls with the same lock must be rejected before they commit, and the caller may reuse the id.
         reject: error => {
           settled()
           limited.reject(error)
@@ -265,7 +265,7 @@ function nameOf(thingId: string, id: string): string {
   return `${thingId} ${id}`
 }
 
-/** Locks in memory, for a store that only one process uses. Since calls commit in order, locks are checked at the call. */
+/** Locks in memory, for a store that only one process uses. Calls commit in order, so a lock is checked when a call begins. */
 export class SoleLocks implements Locks {
   readonly node: string
   readonly #committed: () => Promise<unknown>
@@ -274,7 +274,7 @@ export class SoleLocks implements Locks {
   readonly onLost = this.#listeners.listen
   #taken = 0
 
-  /** @param node unique name of this process @param committed its promise resolves when every earlier call is committed */
+  /** @param node unique name of this process @param committed resolves when all earlier calls are committed */
   constructor(node: string, committed: () => Promise<unknown>) {
     this.node = node
     this.#committed = committed

@@ -28,7 +28,7 @@ export class ReceiptClock implements Clock {
   readonly #listeners = new Listeners<(step: ClockStep) => void>()
   readonly onSteppedBack = this.#listeners.listen
   #newest = released
-  /** Set while the system clock is so far behind receipt times that it must run without a step for `believedAfter` to be trusted. */
+  /** Set while the system clock is more than `believedBehind` behind the newest receipt time, and not yet trusted. */
   #run: Run | undefined
   #timer: NodeJS.Timeout | undefined
 
@@ -67,7 +67,7 @@ export class ReceiptClock implements Clock {
     return Math.max(0, this.#newest - this.#wall())
   }
 
-  /** Checks the clock: one that is far behind is believed if it has run without a step for `believedAfter`. */
+  /** Checks the clock. If it is far behind, it is trusted once it has run without a step for `believedAfter`. */
   look(): void {
     const wall = this.#wall()
     if (wall < released || wall >= this.#newest - believedBehind) {

@@ -36,7 +36,7 @@ export function encodeRecord({ value, geo }: Measured): Buffer {
 
 const headWithoutGeo = '\0'
 
-/** The content of `encodeRecord`, as a string (to be encoded as UTF-8) if there is no geo, since a string is cheaper to make. */
+/** Like `encodeRecord`, but a record without geo gives a string (to be encoded as UTF-8), since a string is cheaper to make. */
 export function recordValue(record: StoredRecord): Buffer | string {
   return record.geo ? encodeRecord(record) : headWithoutGeo + record.value
 }

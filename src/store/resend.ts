@@ -2,15 +2,15 @@ import { hash } from 'node:crypto'
 
 /** Limits for the detection of resends, the same in every store (contract §4). */
 
-/** How many records of one datetime are compared one by one (resend (a)); each further record of the datetime is indexed. */
+/** A resend is found by comparison with the first records of its datetime, at most this many. Further records are indexed. */
 export const comparedOneByOne = 256
 
-/** Number of write ids remembered per thing, and for how long: milliseconds, inclusive (resend (c)). A repeat renews no id. */
+/** How many write ids are remembered per thing, and for how long (milliseconds, inclusive). A repeated write extends no time. */
 export const rememberedIds = 1_000
 export const rememberedFor = 24 * 60 * 60 * 1000
 
 /** The first 16 bytes of the SHA-256. Write ids are stored as digests, since some clients use a secret as a write id. */
 export function digestOf(text: string): Buffer {
-  // One call that returns a string takes a third of the time of a Hash object.
+  // `hash` with a string as its result takes a third of the time that a Hash object takes.
   return Buffer.from(hash('sha256', text, 'binary').slice(0, 16), 'latin1')
 }

@@ -8,7 +8,7 @@ export class LifeCycle {
   readonly #ending = new AbortController()
   #closing: Promise<void> | undefined
 
-  /** Signal that `close` aborts, with the error that later calls get, so that long calls can end early. */
+  /** Lets long calls end early: `close` aborts this signal, with the error that later calls get. */
   get ending(): AbortSignal {
     return this.#ending.signal
   }
@@ -52,7 +52,7 @@ export class LifeCycle {
     } finally {
       this.#streams.delete(iterator)
     }
-    // If the stream was ended early, its reader must not take the part it has read for the whole.
+    // Throws if `close` has ended the stream early. Otherwise the reader would think that it has read the whole stream.
     this.assertOpen()
   }
 

@@ -70,7 +70,7 @@ class Waiter<Result> extends Link implements CommitTicket<Result> {
     this.#ticket.reject(new ThingwireError('store_timeout'))
   }
 
-  /** Expires later calls of the same owner, which repeats all of them: none may commit before this call is repeated. */
+  /** Expires later calls of the same owner. The owner repeats them all, and none may commit before this call is repeated. */
   #expireBehind(): void {
     if (this.owner === undefined) return
     const behind: Waiter<unknown>[] = []
@@ -90,8 +90,8 @@ export class TimeLimit {
   readonly #timeout: number
   readonly #life: Pick<LifeCycle, 'enter' | 'leave'>
   /**
-   * The head of the circular list of waiters, in the order of their deadlines, since all have the same time limit. A `Set`
-   * would often allocate a new table as waiters are added and removed, and each table in the old generation keeps entries alive.
+   * The head of the circular list of waiters, ordered by deadline, since all have the same time limit. A `Set` would often allocate
+   * a new table as waiters are added and removed, and each table in the old generation keeps entries alive.
    */
   readonly #waiting = new Link()
   readonly #sweep: NodeJS.Timeout
@@ -111,9 +111,9 @@ export class TimeLimit {
   }
 
   /**
-   * Settles `ticket` as `begin` settles its own ticket. Rejects it if `begin` throws, or with store_timeout at the time limit.
+   * Passes a new ticket to `begin`, and settles `ticket` like it. Rejects `ticket` if `begin` throws, or at the time limit.
    *
-   * @param lock the lock that the call names: if the call expires or an outage rejects it, later calls of its owner expire too
+   * @param lock named by the call: if the call expires or an outage rejects it, later calls of the lock's owner expire too
    */
   run<Result>(ticket: Ticket<Result>, begin: (ticket: CommitTicket<Result>) => void, lock?: Lock): undefined {
     const waiter = new Waiter(ticket, performance.now() + this.#timeout, lock, this.#life)
@@ -127,7 +127,7 @@ export class TimeLimit {
   }
 
   #expireOverdue(): void {
-    // Compares with the previous sweep: after a pause of the process, timers run before the results of commits are received.
+    // Expires calls overdue at the previous sweep. After a pause of the process, a sweep runs before commit results are received.
     const overdueAt = this.#sweptAt
     this.#sweptAt = performance.now()
     for (;;) {

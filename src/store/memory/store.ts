@@ -10,7 +10,7 @@ const commitsPerGroup = 1_000
 
 /** A store for tests: fulfils all of `store/contract.ts` except durability. Its `backup` throws ThingwireError `not_found`. */
 export function createMemoryStore(): StoreDriver {
-  // Commits in groups, so that writes commit in the same order as in a store on disk.
+  // Uses groups only so that writes commit in the same order as in a store on disk.
   const commits = new GroupCommit<MemoryPendingCommit, Receipt>(
     { commit: async group => group.map(commit => commit.run()) },
     () => 1,

@@ -37,7 +37,7 @@ const piecesAtOnce = 8
 
 /**
  * Moves an embedded store into an empty store in Redis, and compares the two. If the migration ends early for any reason, no
- * server opens the store in Redis, and the next call continues from there. With `replicas`, the replicas have all data when the
+ * server opens the store in Redis, and the next call continues the migration. With `replicas`, the replicas have all data when the
  * migration ends.
  *
  * @returns undefined if an earlier call has already moved everything
@@ -69,7 +69,7 @@ async function migrateTo(
   const { prefix = 'thingwire', documentOf, onProgress } = options
   const keys = redisKeys(prefix)
   const database = new RedisDatabase(keys, 'migrate', client)
-  // Uses the same connection: replicas that have its last write have all its writes.
+  // Uses the same connection, so replicas that have the last write have all earlier writes too.
   const durable = options.replicas
     ? new RedisDatabase(keys, 'migrate', waitingForReplicas(client, options))
     : database
@@ -94,7 +94,7 @@ async function migrateTo(
   return verified
 }
 
-/** Moves all data. @returns how many records there are */
+/** Moves all data. @returns number of records in the source */
 async function load(move: Move, target: Target, onProgress: (progress: Progress) => void): Promise<number> {
   const { source } = move
   const after = target.position
@@ -119,7 +119,7 @@ async function load(move: Move, target: Target, onProgress: (progress: Progress)
       // A failure is handled where the promise is awaited, below.
       loading.catch(() => {})
       pieces.push(loading)
-      // The first piece loads the script into Redis. Before that, pieces in flight could overtake each other.
+      // The first piece loads the script into Redis. Until the script is loaded, pieces in flight could overtake each other.
       if (pieces.length === piecesAtOnce || isFirst) await pieces.shift()
       isFirst = false
     }

@@ -22,7 +22,7 @@ import type { ResourceName } from '../redis/latest.ts'
 
 const mostAtOnce = 1_000
 
-/** The embedded store of a migration. No other process has it open, and nothing in it changes. */
+/** The embedded store of a migration. No other process has it open, and its content does not change. */
 export class Source {
   readonly database: Database
   readonly counters: Counters
@@ -67,12 +67,12 @@ export class Source {
     }
   }
 
-  /** The entries of a range that has no records, some at a time. @param after key of the last entry to skip */
+  /** Reads the entries of a range that has no records, in batches. @param after skips entries up to this key, inclusive */
   entries({ gte, lt }: KeyRange, after?: Buffer): AsyncIterable<readonly Entry[]> {
     return scan(this.database, { gte: after ? behind(after) : gte, lt })
   }
 
-  /** The records of a range, each as an entry of its own, some at a time. @param after as in `entries` */
+  /** Reads the records of a range, in batches. A chunk gives one entry for each record. @param after as in `entries` */
   async *records({ gte, lt }: KeyRange, after?: Buffer): AsyncIterable<readonly Entry[]> {
     const start = after ? behind(after) : gte
     const from = start.length < recordKeyLength ? start : await entryStart(this.database, start)
@@ -84,17 +84,17 @@ export class Source {
     }
   }
 
-  /** @param after key of the last record to skip @returns how many records there are */
+  /** @param after counts only records after this key, exclusive */
   async countRecords(after?: Buffer): Promise<number> {
     let count = 0
     for await (const entries of this.records(keysOf(prefix.record), after)) {
-      // Does not count records of a removed resource, which a crash may have left.
+      // A crash may have left records of a removed resource. They are not counted.
       for (const [key] of entries) if (this.resources.has(resourceInRecordKey(key))) count++
     }
     return count
   }
 
-  /** How many records with the same resource and datetime precede a record, counted up to `most`. */
+  /** Number of records with the same resource and datetime before this record; `most` if there are more. */
   async countBefore(key: Buffer, most: number): Promise<number> {
     const first = recordKey(resourceInRecordKey(key), positionInRecordKey(key).datetime, 0, 0)
     let count = 0

@@ -62,13 +62,13 @@ const records: Stage = {
       ofResources.set(resource, { members, crowd })
       const payload = encodePayload(decodeRecord('', datetime, bytes))
       members.push(datetime, encodeMember(numberOf(position.writeNumber), position.place, payload))
-      // From the 257th record of a datetime on, records are also in the crowd (`Keys`).
+      // From the 257th record of a datetime on, records are also put into the index `Keys.crowd`.
       if (before >= comparedOneByOne) crowd.push(datetime, duplicateEntry(datetime, payload))
       before++
     }
     return [...ofResources].flatMap(([resource, { members, crowd }]): Command[] => {
       const name = source.resources.get(resource)
-      // These are records of a removed resource, which a crash has left.
+      // A crash has left these records of a removed resource.
       if (!name) return []
       const { thingId, key } = name
       return [
@@ -82,7 +82,7 @@ const records: Stage = {
   },
 }
 
-/** The embedded store does not know which write put a state. The newest write number will do, since no snapshot is older. */
+/** The embedded store does not record which write put a state. The newest write number is used, since no snapshot is older. */
 const states: Stage = {
   range: keysOf(prefix.state),
   commands: (entries, { source, keys, numberOf }) =>

@@ -25,7 +25,7 @@ export class Target {
     this.position = position
   }
 
-  /** @returns undefined if all is moved @throws Error for the operator if it is another store; ThingwireError store_unavailable */
+  /** @returns undefined if all is moved @throws Error for the operator if Redis has another store. ThingwireError of the store */
   static async claim(database: RedisDatabase, source: Source): Promise<Target | undefined> {
     const { fingerprint, counters } = source
     const { writeNumber, newestReceipt } = counters
@@ -69,7 +69,7 @@ export class Target {
 
   /** Resolves when the result of an earlier `finish` is durable. @param durable as in `finish` */
   static async confirm(durable: RedisDatabase, { fingerprint }: Source): Promise<void> {
-    // The connection waits for replicas only after a write of its own.
+    // Writes the field again, since the connection waits for replicas only after a write.
     await durable.call('HSET', durable.keys.meta, 'migrated', fingerprint)
   }
 }

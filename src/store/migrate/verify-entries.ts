@@ -16,7 +16,7 @@ export function differs(what: string, here: string, there: string): never {
   )
 }
 
-/** Each function compares one kind of entry (records excluded) and returns how many entries there are. All throw like `differs`. */
+/** Each `verify…` function compares one kind of entry, and returns the number of entries. All throw like `differs`. */
 
 export function verifyStates(move: Move, database: RedisDatabase): Promise<number> {
   return countOf(move, prefix.state, async entries => {
@@ -121,7 +121,7 @@ export async function verifyRefused(move: Move, database: RedisDatabase): Promis
   return count
 }
 
-/** The sum of `compare` over all entries of a kind, some at a time. */
+/** Calls `compare` with all entries of a kind, in batches. @returns the sum of the results */
 async function countOf(
   { source }: Move,
   kind: string,

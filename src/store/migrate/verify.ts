@@ -24,7 +24,7 @@ export interface Verified {
   readonly commits: number
   readonly writeIds: number
   readonly refusedWrites: number
-  /** SHA-256 over the digests of all resources. Each of these is a SHA-256 over datetime, value and position of its records. */
+  /** SHA-256 over one digest per resource, which is a SHA-256 over datetime, value and position of the resource's records. */
   readonly digest: string
 }
 
@@ -37,7 +37,7 @@ const resourcesAtOnce = 8
  * id and refused write.
  *
  * @param onRecords called with the number of records that were read since the last call
- * @throws Error for the operator that names the difference. ThingwireError store_unavailable
+ * @throws Error for the operator that names the difference; ThingwireError store_unavailable
  */
 export async function verify(
   move: Move,
