@@ -39,7 +39,7 @@ interface Outcome {
 
 const noStates: readonly Latest[] = []
 
-/** Maximum number of records of a write that is staged in one turn of the event loop: this takes one or two milliseconds. */
+/** A write with at most this many records is staged in one turn of the event loop, which takes one or two milliseconds. */
 const mostAtOnce = 1_000
 /** Number of records of a longer write that are staged between two checks of the time slice. */
 const sliver = 64
@@ -48,9 +48,9 @@ const sliver = 64
 const noWrite: Outcome = { receipt: { writeNumber: 0, answer: {} } }
 
 /**
- * One group of commits on its way to the disk, as one LevelDB batch. Either the group reads everything that its items need
- * (`load`), stages them in order (`stage`), then writes; or items are staged one by one, as long as none needs a read (`prepare`).
- * Changes in memory take effect only when the group is on the disk.
+ * One group of commits, which becomes one LevelDB batch. Either `load` reads the data for all items, and `stage` stages the items
+ * in order; or `prepare` stages items one by one, until an item needs a read. Then `write` writes the group. Changes in memory take
+ * effect only when the group is on the disk.
  */
 export class CommitGroup {
   /** Outcomes of the staged items, in order, which apply if the write succeeds. */
@@ -120,7 +120,7 @@ export class CommitGroup {
     for (const [index, key] of keys.entries()) this.#before.push([key, stored[index]])
   }
 
-  /** Stages an append or a put. @returns undefined if that is done; for a long write a promise, to await before the next call */
+  /** Stages an append or a put. @returns for a long write, a promise to await before the next call; otherwise undefined */
   stage(pending: LevelPendingCommit): Promise<void> | undefined {
     const write = this.#begin(pending)
     if (!write) return undefined
@@ -131,7 +131,7 @@ export class CommitGroup {
     return undefined
   }
 
-  /** Stages an item unless that needs a read or takes long. @returns whether the item was staged */
+  /** Stages an item, unless staging needs a read or takes long. @returns whether the item was staged */
   prepare(pending: LevelPendingCommit): boolean {
     this.#receive(pending)
     if (this.#needsTime(pending)) return false
@@ -255,7 +255,7 @@ export function isLong({ write }: LevelPendingCommit): boolean {
   return write?.store === true && write.records.length > mostAtOnce
 }
 
-/** Whether a write is refused on a full disk. A write that only removes states is not, even with documents: it may free space. */
+/** Whether a write is refused on a full disk. A write that only removes states may free space, so it is never refused. */
 function takesRoom({ store, id, records, states = noStates }: Append): boolean {
   if (id !== undefined) return true
   return store && (records.length > 0 || states.some(({ record }) => record !== undefined))

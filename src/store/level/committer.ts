@@ -9,8 +9,8 @@ interface LevelCommitterParts extends GroupParts {
 }
 
 /**
- * Commits groups one after another. While LevelDB's thread writes a group, which takes about twice as long as staging a group, the
- * next group is staged up to the first item that is long or needs a read: reads do not yet see the group that is being written.
+ * Commits groups one after another. While LevelDB's thread writes a group, the next group is staged, which takes about half as
+ * long. Staging stops at an item that is long or needs a read, since reads do not yet see the group that is being written.
  */
 export class LevelCommitter {
   readonly #parts: LevelCommitterParts
@@ -41,14 +41,14 @@ export class LevelCommitter {
   /**
    * Implements `Committer.commit` of ../group-commit.ts.
    *
-   * @returns a receipt for each item, or an error if its ticket has expired, the disk is full, or it makes too many resources
+   * @returns a receipt for each item, or an error: its ticket has expired, the disk is full, or the thing has too many resources
    * @throws ThingwireError store_unavailable: nothing of the group is kept; store_timeout: the group may or may not be kept
    */
   async commit(pending: readonly LevelPendingCommit[], begun: () => void): Promise<(Receipt | Error)[]> {
     const group = this.#takeNext(pending) ?? (await this.#load(pending))
     const written = group.write(this.#parts.sync)
     this.#writing = group
-    // Runs in a microtask, since the batch is handed to LevelDB only then.
+    // Runs in a microtask, since LevelDB does not get the batch before that.
     queueMicrotask(begun)
     try {
       await written

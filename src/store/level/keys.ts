@@ -67,7 +67,7 @@ export const identityKey = Buffer.from(`${prefix.meta}:identity`)
 export const headKey = Buffer.from(`${prefix.meta}:head`)
 export const batchKey = Buffer.from(`${prefix.meta}:batch`)
 
-/** All keys of a kind; with `name`, only those that begin with this name. */
+/** All keys of a kind. If `name` is given, only the keys in which this name comes first. */
 export function keysOf(kind: string, name?: string): KeyRange {
   return startingWith(Buffer.from(name === undefined ? kind : `${kind}${name}\0`))
 }
@@ -218,7 +218,7 @@ export function rollupKey(resource: number, day: number): Buffer {
   return timeKey(rollupPrefix, resource, day)
 }
 
-/** Rollup keys of the days that start from `from` (inclusive) to `to` (exclusive), milliseconds. */
+/** Rollup keys of days. `from` (inclusive) and `to` (exclusive) limit the start of the days, milliseconds. */
 export function rollupKeys(resource: number, from?: number, to?: number): KeyRange {
   return timeRange(rollupPrefix, resource, from, to)
 }

@@ -4,12 +4,12 @@ import type { Database } from './database/database.ts'
 import { firstEntries, lastEntry } from './database/scan.ts'
 import { keysOf, ordinalInKey, ordinalKey, prefix } from './keys.ts'
 
-/** Refused writes, not synced, since nothing promises to keep them. Those that the disk does not take stay in memory. */
+/** Refused writes are not synced, since they need not survive a crash. Those that the disk does not take are kept in memory. */
 export class LevelRefusedWrites implements RefusedWrites {
   readonly #database: Database
   readonly #isShort: () => boolean
   readonly #recent = new RecentRefusals()
-  /** Ordinal of each thing's newest refused write, for the things for which it has been loaded. */
+  /** Ordinal of each thing's newest refused write, for things whose ordinal was loaded. */
   readonly #newest = new Map<string, number>()
   readonly #loading = new Map<string, Promise<void>>()
 
@@ -39,7 +39,7 @@ export class LevelRefusedWrites implements RefusedWrites {
       if (ordinal > keptRefusals) batch.del(ordinalKey(prefix.refused, thingId, ordinal - keptRefusals))
       await this.#database.write(batch, { sync: false }, { added: [key], before: [] })
     } catch {
-      // For example the first write after another program has filled the disk, before `isShort` has noticed.
+      // For example, another program has filled the disk, and `isShort` has not noticed it yet.
       this.#recent.add(thingId, { behind: ordinal, refused })
     }
   }
@@ -81,7 +81,7 @@ export class LevelRefusedWrites implements RefusedWrites {
 
 /** A refused write that is kept only in memory. */
 interface RecentRefusal {
-  /** Ordinal of the thing's newest refused write on disk when this one was added. */
+  /** Ordinal of the thing's newest refused write on disk when this refused write was added. */
   readonly behind: number
   readonly refused: RefusedWrite
 }
@@ -89,14 +89,14 @@ interface RecentRefusal {
 /** Maximum number of refused writes in memory, of all things together; each takes a few hundred bytes. */
 const mostOfAll = 2_000
 
-/** Refused writes that the disk did not take. They are lost when the process ends, and the oldest possibly earlier. */
+/** Refused writes that the disk did not take. They are lost when the process ends. The oldest may be dropped earlier. */
 class RecentRefusals {
   readonly #ofThings = new Map<string, RecentRefusal[]>()
   #count = 0
 
   add(thingId: string, refusal: RecentRefusal): void {
     const ofThing = this.#ofThings.get(thingId) ?? []
-    // Moves the thing to the end: refusals are dropped first from the thing with no new refusal for the longest time.
+    // Moves the thing to the end, since refusals are dropped first from the thing whose newest refusal is the oldest.
     this.#ofThings.delete(thingId)
     this.#ofThings.set(thingId, ofThing)
     ofThing.push(refusal)

@@ -26,7 +26,7 @@ interface RemovalParts extends Pick<GroupParts, 'database' | 'head' | 'resources
   readonly announce: (commit: Commit) => void
   /** Implements `GroupCommit.alone`. */
   readonly alone: <T>(task: () => Promise<T>) => Promise<T>
-  /** Whether the disk is short of space: a removal then rewrites the tables to free the space of what it removed. */
+  /** Whether the disk is short of space. Then a removal also compacts the tables, which frees the space of removed records. */
   readonly isShort: () => boolean
 }
 
@@ -45,8 +45,7 @@ const readAtOnce = 64
 
 /**
  * Removes records of resources, a piece at a time, so that appends continue in between. If a crash interrupts a removal, calling it
- * again finishes it. The newest of the records is removed last, in the same commit as the log entry with the new latest record,
- * so that neither is kept without the other.
+ * again finishes it. The newest of the records is removed last. The same commit adds the log entry with the new latest record.
  */
 export class Removals {
   readonly #parts: RemovalParts
@@ -72,7 +71,7 @@ export class Removals {
     )
   }
 
-  /** Runs removals one after another: otherwise two could count the same record, or one remove a record that another keeps. */
+  /** Runs removals one after another: two at a time could count the same record, or one could remove a record that the other keeps. */
   inTurn<T>(task: () => Promise<T>): Promise<T> {
     const removal = this.#newest.then(task)
     this.#newest = removal.catch(() => {})
@@ -134,7 +133,7 @@ export class Removals {
     const counters = { ...head.counters, writeNumber: commit?.writeNumber ?? head.counters.writeNumber }
     if (commit) head.put(batch, counters)
 
-    // A removal that is not delivered is part of the removal of a thing, which ends synced, and is called again after a crash.
+    // An undelivered removal is part of the removal of a thing, which ends with a synced write and is repeated after a crash.
     const undo = {
       added: [...(parts?.added ?? []), ...(entry ? [entry[0]] : [])],
       before: [
@@ -168,7 +167,7 @@ export class Removals {
   }
 }
 
-/** The entries with which a resource is found by its names. */
+/** The entries that map the names of a resource to its number. */
 function entriesOfResource(thingId: string, key: string, resource: number): Entry[] {
   const names = [resourceKey(thingId, key)]
   if (!isMagicKey(key)) names.push(resourceByKeyKey(key, thingId))

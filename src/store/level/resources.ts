@@ -38,7 +38,7 @@ export class Resources {
     return this.#cache.get(thingId)?.byKey.get(key)
   }
 
-  /** Caches the resources of these writes. @returns resource counts of things that get new resources, if known or limited */
+  /** Caches the resources of these writes. @returns resource counts of things that get new resources, if cached or limited */
   async load(writes: readonly Append[]): Promise<Map<string, number>> {
     const missing = new Map<string, [thingId: string, key: string]>()
     const limited = new Set<string>()

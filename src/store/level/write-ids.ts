@@ -9,7 +9,7 @@ const trimEvery = 256
 
 /** A write with an id. */
 export interface KnownWrite {
-  /** Number of the id among all ids of the thing, from 1 on. */
+  /** Place of the id in the order of the thing's ids, from 1. */
   readonly ordinal: number
   readonly receivedAt: number
   readonly answer: WriteAnswer
@@ -61,7 +61,7 @@ export class WriteIds {
       for (const [index, [orderKey]] of order.entries()) {
         batch.del(orderKey)
         const [idKey, bytes] = [idKeys[index], known[index]]
-        // The id may since have been used again, with a newer ordinal.
+        // The id may have been used again since then, with a newer ordinal.
         if (idKey && bytes && (JSON.parse(bytes.toString()) as KnownWrite).ordinal === ordinalInKey(orderKey))
           batch.del(idKey)
       }

@@ -12,7 +12,7 @@ import { faultsOfLog, faultsOfTable, filesOfStore } from './leveldb-files.ts'
 
 export type { StoreFault }
 
-/** Content and faults of a store. If it cannot be read to its end, the counts cover the readable part. */
+/** Content and faults of a store. If the store cannot be read to its end, the counts cover the readable part. */
 export interface StoreCheck {
   /** Number of things that have resources. */
   readonly things: number
@@ -56,7 +56,7 @@ export async function checkLevelStore(
   }
 }
 
-/** Throws if a process has the store open, or none exists. `errorIfExists` makes LevelDB take its lock and then change nothing. */
+/** Throws if there is no store or a process has it open. With `errorIfExists`, LevelDB takes its lock but changes no file. */
 async function assertFree(location: string): Promise<void> {
   const hasFiles = await stat(join(location, 'CURRENT')).then(
     () => true,

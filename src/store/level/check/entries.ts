@@ -42,7 +42,7 @@ interface Found {
 
 const digestLength = 16
 
-/** Checks every entry of a database on its own and against related entries. */
+/** Checks each entry of a database, and compares it with related entries. */
 export class EntryCheck {
   readonly counts = { things: 0, resources: 0, records: 0, states: 0, documents: 0 }
   readonly #level: Level
@@ -78,7 +78,7 @@ export class EntryCheck {
     }
   }
 
-  /** Checks by the first letter of the key. Each check returns the fault; undefined if there is none. */
+  /** The check for each first letter of a key. A check returns the fault; undefined if there is none. */
   readonly #checks: Readonly<
     Record<string, (key: Buffer, bytes: Buffer) => Promise<string | undefined> | string | undefined>
   > = {

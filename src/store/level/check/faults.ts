@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { nameInDocumentKey, prefix } from '../keys.ts'
 
 export interface StoreFault {
-  /** A file, or a key (docs/reference/storage.md) with unprintable bytes as `\xhh`; for a document, only its kind and a digest. */
+  /** File name, or key (docs/reference/storage.md) with unprintable bytes as `\xhh`. For a document, only its kind and a digest. */
   readonly where: string
   readonly fault: string
 }

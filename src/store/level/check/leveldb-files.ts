@@ -152,7 +152,7 @@ function unpack(bytes: Buffer, { offset, length }: Block): Buffer {
   return bytes[offset + length] === packedWithSnappy ? unpackSnappy(content) : content
 }
 
-/** The blocks listed in an index block. An entry is a key, without the start it shares with the previous key, and a block. */
+/** The blocks listed in an index block. Each entry is a block and a key, without the part shared with the previous key. */
 function blocksOf(list: Buffer): Block[] {
   const restarts = list.readUInt32LE(list.length - 4)
   const end = list.length - 4 - 4 * restarts
@@ -227,8 +227,8 @@ const tag = {
 } as const
 
 /**
- * Splits the file names in a directory into files of the database and remnants, by the database's list of tables. A table not in
- * the list was being written or removed when its process was killed; its entries are in a log or in other tables. If the list
+ * Splits the file names in a directory into files of the database and remnants, by the database's list of tables. A table that is
+ * not in the list was being written or removed when a process was killed. Its entries are in a log or in other tables. If the list
  * cannot be read, all files count as files of the database.
  */
 export async function filesOfStore(
@@ -246,7 +246,7 @@ export async function filesOfStore(
   return { files: files.filter(belongs), remnants: files.filter(name => !belongs(name)) }
 }
 
-/** Names of files with content of the database. `.dbtmp` becomes `CURRENT`. `LOCK`, `LOG` and `LOG.old` have no such content. */
+/** Names of files with content of the database. `.dbtmp` becomes `CURRENT`. Excludes `LOCK`, `LOG` and `LOG.old`. */
 const formOfFile = /^(\d+\.(ldb|sst|log|dbtmp)|MANIFEST-\d+|CURRENT)$/
 
 /** Reads the current MANIFEST. Its `logNumber` is the first log that LevelDB reads when it opens the database. */

@@ -25,7 +25,7 @@ export type Choose = (names: Names) => { readonly start: number; readonly end: n
 export const all: Choose = ({ length }) => ({ start: 0, end: length })
 export const newest: Choose = ({ length }) => ({ start: length - 1, end: length })
 
-/** A record of a chunk; `name` is the key that the record would have as an entry of its own. */
+/** A record of a chunk; `name` is the key that the record would have as a separate entry. */
 export interface NamedRecord {
   readonly name: Buffer
   readonly record: StoredRecord

@@ -11,7 +11,7 @@ export interface Grouping {
   readonly newest: number
   /** Maximum number of records in a chunk. */
   readonly records: number
-  /** Minimum number of records in a chunk at the end of the range, since more records may follow there. */
+  /** Minimum number of records in a chunk at the end of the range, since more records may be added there later. */
   readonly least: number
 }
 
@@ -20,17 +20,17 @@ export type EntryGroup = readonly [Entry, ...Entry[]]
 
 /** Maximum size of a chunk in bytes. A limit is needed since a late record makes the store rewrite the chunk that it splits. */
 const mostBytes = 16 * 1024
-/** How many records, and bytes, are read for one call, in addition to the newest records, which are left unpacked. */
+/** How many records and bytes one call of `readGroups` reads, in addition to the newest records, which are left unpacked. */
 const readRecords = 2_048
 const readBytes = 128 * 1024
 /** Once the records that are left unpacked reach this many bytes, all older records are packed. */
 const newestBytes = 64 * 1024
 
 /**
- * Reads entries from the start of a range of record keys and groups those that should become one chunk.
+ * Reads entries from the start of a range of record keys, and groups entries that should become one chunk.
  *
- * @returns `next`: record key before which nothing is left to pack once the groups are put; undefined if the range has no
- * entry. `isAtEnd`: whether the range was read to its end
+ * @returns `next`: record key before which every entry is packed once the groups are put; undefined if the range has no entry.
+ * `isAtEnd`: whether the range was read to its end
  */
 export async function readGroups(database: Database, range: KeyRange, grouping: Grouping) {
   const { entries, isAtEnd } = await readSome(database, range, grouping.newest)
@@ -90,7 +90,7 @@ async function readSome(database: Database, range: KeyRange, newest: number) {
   return { entries, isAtEnd: true }
 }
 
-/** Index of the first entry left unpacked because it has one of the `newest` records (or of fewer, if these are long). */
+/** Index of the first entry to leave unpacked. It has the oldest of the newest `newest` records (or of fewer, if they are long). */
 function newestFrom(entries: readonly Entry[], newest: number): number {
   let records = 0
   let bytes = 0

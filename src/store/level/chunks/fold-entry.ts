@@ -10,7 +10,7 @@ export interface FoldedRange {
 }
 
 /**
- * Adds those records of an entry that are in the range to an answer.
+ * Adds the records of an entry to an answer, except records outside the range.
  *
  * @param isReversed whether to add the newest record first
  * @returns whether the answer takes more records

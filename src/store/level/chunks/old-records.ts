@@ -8,9 +8,9 @@ import { takeOut } from './remove-records.ts'
 import { duplicateKeyOf } from './resend-check.ts'
 import type { StagedRecordsParts } from './staged-records.ts'
 
-/** Maximum size of a piece, in entries and bytes: commits wait while it is removed, for a few milliseconds. */
+/** Maximum size of a piece, in entries and bytes. Commits wait a few milliseconds while a piece is removed. */
 const readAtOnce = { limit: 250, bytes: 16 * 1024 }
-/** Number of removed records of a resource after which the space that can be freed is worth rewriting its tables. */
+/** After this many removed records of a resource, its tables are compacted: fewer would free too little space for the work. */
 const compactedAtOnce = 100_000
 
 interface OldRecordsParts extends StagedRecordsParts {
@@ -75,7 +75,7 @@ export class OldRecords {
     return { count: old.length, name }
   }
 
-  /** The duplicate keys of these records. A kept record that equals one of them may lose its key too, but is also too old. */
+  /** The duplicate keys of these records. An equal record that is kept loses its key too, but it is also too old. */
   async #duplicateKeysOf(resource: number, records: readonly NamedRecord[]): Promise<Buffer[]> {
     const [first, last] = [records[0]?.record.datetime, records.at(-1)?.record.datetime ?? 0]
     const index = duplicateKeys(resource, first, last + 1)

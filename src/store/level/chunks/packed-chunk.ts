@@ -8,9 +8,9 @@ import type { Choose, Chunk, Names } from './chunk.ts'
 import { ColumnReader, ColumnWriter } from './columns.ts'
 
 /**
- * A packed chunk: records of any number of writes, stored by column, since the differences of similar numbers are short
- * (see the diagram in docs/reference/storage.md). If every value is a number in its shortest text form (`String`), the values
- * are stored as numbers, otherwise as text.
+ * A packed chunk stores records of any number of writes by column, because the differences of similar numbers take few bytes (see
+ * the diagram in docs/reference/storage.md). If every value is a number in its shortest text form (`String`), the values are
+ * stored as numbers, otherwise as text.
  */
 
 /** First byte of a packed chunk. No text chunk and no single record begins with this byte. */

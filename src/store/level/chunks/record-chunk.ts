@@ -7,11 +7,11 @@ import { countInPacked, decodePacked, namesInPacked, packedForm, packedValue } f
 import { countInText, decodeText, newestInText, newestNameInText, textForm, textValue } from './text-chunk.ts'
 
 /**
- * A chunk has one of three forms in the database, which the first byte of its value distinguishes: a single record
- * (../../record-value.ts), text for several records of one write (text-chunk.ts), or packed for any records (packed-chunk.ts).
+ * A chunk has one of three forms in the database: a single record (../../record-value.ts), text for several records of one write
+ * (text-chunk.ts), or packed for records of any writes (packed-chunk.ts). The first byte of the chunk shows its form.
  */
 
-/** Limits of a text chunk in records and characters: a late record rewrites all of it, and reading its last record reads it all. */
+/** Limits of a text chunk in records and characters. To insert a late record, or to read the newest, the whole chunk is read. */
 const mostRecords = 128
 const mostText = 4_096
 
@@ -51,7 +51,7 @@ export function chunkValue(chunk: Chunk): Buffer | string {
   return isOfOneWrite && records.length <= mostRecords ? textValue(chunk) : packedValue(chunk)
 }
 
-/** @param choose picks records of a chunk of several; a single record is always returned @throws Error if the chunk is damaged */
+/** @param choose picks records if the chunk has several; otherwise it is not called @throws Error if the chunk is damaged */
 export function decodeChunk(key: string, entry: Entry, choose = all): Chunk {
   const [name, bytes] = entry
   if (bytes[0] === textForm) return chosen(decodeText(key, entry), choose)

@@ -20,12 +20,12 @@ const readAtOnce = { limit: 2_000, bytes: 64 * 1024 }
 
 interface RemovalParts {
   readonly database: Database
-  /** Runs a task while nothing is committed: a chunk must not change between its read and its write. */
+  /** Runs a task while no group is committed: a chunk must not change between the read and the write of the task. */
   readonly alone: <T>(task: () => Promise<T>) => Promise<T>
   readonly unpacked: Unpacked
 }
 
-/** Durably removes the records of a range up to the write `lastWrite` (inclusive), in pieces. @returns how many records */
+/** Durably removes, in pieces, the records of a range with write numbers up to `lastWrite`, inclusive. @returns their number */
 export async function removeRecords(
   parts: RemovalParts,
   { gte, lt }: KeyRange,
@@ -68,7 +68,7 @@ async function removePiece({ database, unpacked }: RemovalParts, range: KeyRange
   return { count, next: behind(newestName(last)) }
 }
 
-/** Removes records from an entry in a batch. @returns how many records, and the new keys under which the batch puts the rest */
+/** Removes records from an entry. @returns number of removed records, and the new keys under which the batch puts the others */
 export function takeOut(
   batch: Batch,
   entry: Entry,

@@ -94,7 +94,7 @@ async function loadSurroundingsOf(
   return { points, chunks, watermark }
 }
 
-/** Makes one pass over the time line, and skips ahead if the next wanted datetime is far: late records may be dense or sparse. */
+/** Makes one pass over the time line. Skips ahead if the next wanted datetime is far away, since late records may be sparse. */
 async function compareOneByOne(
   database: Database,
   resource: number,

@@ -25,7 +25,7 @@ import { ChunkDraft, chunkValue } from './record-chunk.ts'
 import { duplicateKeyOf, loadSurroundings, type Surroundings } from './resend-check.ts'
 import { StagedResource } from './staged-resource.ts'
 
-/** Reused for the key of every record, since the batch copies its bytes. */
+/** Buffer for the key of a record. It is reused for every record, since the batch copies the bytes. */
 const keyBytes = Buffer.allocUnsafe(recordKeyLength)
 
 export interface StagedRecordsParts {
@@ -44,7 +44,7 @@ export class StagedRecords {
   /** Staged resources by thing, then by key. */
   readonly resources = new Map<string, Map<string, StagedResource>>()
   #surroundings: ReadonlyMap<number, Surroundings> = new Map()
-  /** Resources that have a draft of the write that is being staged. */
+  /** Resources with a draft chunk of the write that is being staged. */
   readonly #drafted = new Set<StagedResource>()
   /** The resource count of each thing to which the group adds resources, for things with a known count. */
   #growing = new Map<string, number>()
@@ -124,7 +124,7 @@ export class StagedRecords {
     this.#added.push(key)
   }
 
-  /** Called when nothing more is staged. */
+  /** Called when all items of the group are staged. */
   end(): void {
     this.#behind = undefined
   }
@@ -204,7 +204,7 @@ export class StagedRecords {
     return this.#staged(thingId, key) ?? this.#add(thingId, key, this.#newResource(thingId, key))
   }
 
-  /** @returns undefined if the resource is not cached, as for a new resource */
+  /** @returns undefined if the resource is new or not cached */
   #staged(thingId: string, key: string): StagedResource | undefined {
     const staged = this.resources.get(thingId)?.get(key)
     if (staged) return staged

@@ -22,12 +22,12 @@ export class StagedResource implements Resource {
   added = 0
   /** Range of the datetimes of the late records that the group adds; undefined if there are none. */
   late: Span | undefined
-  /** Starts of the days for which late records may make a rollup stale. */
+  /** Starts of the days with a rollup that late records may make stale. */
   readonly staleDays = new Set<number>()
   /** The watermark before this group; undefined if there is none, or if no record of the group can be late. */
   readonly #watermark: Buffer | undefined
 
-  /** The newest records of the write that is being staged, while more may follow. */
+  /** A chunk with the newest records of the write that is being staged. More records may be added to it. */
   draft: ChunkDraft | undefined
   /** Chunks that a late record may split, in order. */
   readonly #chunks: Chunk[]
@@ -73,7 +73,7 @@ export class StagedResource implements Resource {
 
   /** Called when the group puts this chunk after all other chunks of the resource. */
   hold(chunk: Chunk): void {
-    // A chunk with only one datetime cannot be split: a late record of that datetime sorts after its records.
+    // A chunk with only one datetime cannot be split: a late record of that datetime sorts after the chunk's records.
     if (firstDatetime(chunk) < lastDatetime(chunk)) this.#chunks.push(chunk)
   }
 

@@ -4,11 +4,11 @@ import { positionInRecordKey, recordKey, resourceInRecordKey } from '../keys.ts'
 import type { Chunk } from './chunk.ts'
 
 /**
- * A text chunk: several records of one write, in the form in which they are committed. The value of its entry is a byte for the
- * form, then the records: each has a head and its value as JSON text. The separators are control characters, which are not in JSON.
+ * A text chunk has several records of one write, in the form in which they are committed. Its bytes are `textForm`, then for each
+ * record a head and the value as JSON text. The separators are control characters, which JSON text never contains.
  */
 
-/** First byte of a text chunk; no kind of record has it. */
+/** First byte of a text chunk. The bytes of a single record never begin with it. */
 export const textForm = 4
 const start = String.fromCharCode(textForm)
 const recordEnd = '\x01'

@@ -11,7 +11,7 @@ import { decodeChunk, isChunk, namedRecords, newestIn, newestName } from './reco
 
 export type { NamedRecord }
 
-/** The records in a range of record keys, some at a time, as of the first read. @param options how their entries are read */
+/** Yields the records in a range of record keys, in batches, as they were at the first read. @param options for reading entries */
 export async function* recordsIn(
   database: Readable,
   key: string,
@@ -21,7 +21,7 @@ export async function* recordsIn(
   for await (const chunks of chunksIn(database, key, range, options)) yield recordsOf(chunks, options.reverse)
 }
 
-/** Like `recordsIn`, but yields chunks, none of them empty. `reverse` reverses the order of the chunks, not of their records. */
+/** Like `recordsIn`, but yields chunks that are not empty. `reverse` reverses the order of chunks, but not within a chunk. */
 export async function* chunksIn(
   database: Readable,
   key: string,
@@ -31,7 +31,7 @@ export async function* chunksIn(
   for await (const entries of entriesIn(database, range, options)) yield chunksOf(entries, key, range)
 }
 
-/** The entries with the records in a range of record keys, some at a time. The lowest entry may have no record in the range. */
+/** Yields the entries with records in a range of record keys, in batches. The lowest entry may have no record in the range. */
 export async function* entriesIn(
   database: Readable,
   range: KeyRange,
@@ -48,7 +48,7 @@ async function* entriesFrom(
   range: KeyRange,
   options: ScanOptions,
 ): AsyncGenerator<Entry[], void, undefined> {
-  // One snapshot for both reads, so that nothing is written or packed between them.
+  // One snapshot for both reads, so that the second read does not see later writes or packing.
   const own = options.snapshot ? undefined : database.level.snapshot()
   const { snapshot = own } = options
   try {
@@ -105,7 +105,7 @@ export async function newestRecord(
   return entry && newestIn(key, entry)
 }
 
-/** The newest record of a resource before one of its record keys (exclusive). */
+/** The last record of a resource before a record key, exclusive. */
 export async function recordBefore(
   database: Database,
   key: string,
@@ -122,7 +122,7 @@ export async function entryOf(database: Database, name: Buffer): Promise<Entry |
   return await lastEntry(database, { gte, lt: behind(name) })
 }
 
-/** The key at which a read from a record key has to begin: the entry before the key if its records reach the key, else the key. */
+/** Where to begin a read of the records from `key` on: at the previous entry if its records reach the key, otherwise at the key. */
 export async function entryStart(
   database: Readable,
   key: Buffer,
@@ -139,7 +139,7 @@ function isFirst(key: Buffer): boolean {
   return Buffer.compare(key, recordKeys(resourceInRecordKey(key)).gte) <= 0
 }
 
-/** The records of an entry, each in an entry of its own. */
+/** Splits an entry into one entry for each record. */
 export function singles(entry: Entry): Entry[] {
   if (!isChunk(entry[1])) return [entry]
   return namedRecords('', entry).map(({ name, record }) => [name, encodeRecord(record)])

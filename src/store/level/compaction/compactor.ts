@@ -9,7 +9,7 @@ export interface Compaction extends PackedSizes {
   readonly growth: number
   /** Milliseconds from the start to the first pass. A store that is opened only briefly needs no pass. */
   readonly firstLook: number
-  /** The rest after a step, as a multiple of its duration: `idle` on an idle event loop, `busy` on a fully loaded event loop. */
+  /** The rest after a step, as a multiple of the step's duration: `idle` on an idle event loop, `busy` on a fully loaded one. */
   readonly rests: { readonly idle: number; readonly busy: number }
 }
 
@@ -32,7 +32,7 @@ interface CompactorParts extends ResourceCompactorParts {
 const retryDelay = 1_000
 const resourcesAtOnce = 64
 
-/** Packs resources in idle time: after the start every resource once, then the resources that `Unpacked` reports as due. */
+/** Packs resources in idle time: first every resource once, then the resources that `Unpacked` reports as due. */
 export class Compactor {
   readonly #parts: CompactorParts
   readonly #compaction: Compaction
@@ -112,12 +112,12 @@ export class Compactor {
     if (!this.#isStopped) await this.#attempt(() => this.#resources.packResource(resource), resource)
   }
 
-  /** @param resource made due again if the task fails but may succeed later @returns undefined if the task has failed */
+  /** @param resource is made due again if the task may succeed later @returns undefined if the task has failed */
   async #attempt<T>(task: () => Promise<T>, resource?: number): Promise<T | undefined> {
     try {
       return await task()
     } catch (error) {
-      // A damaged resource stays as it is; `checkLevelStore` reports it.
+      // A damaged resource is not packed; `checkLevelStore` reports the damage.
       if (resource !== undefined && isPassing(error)) this.#parts.unpacked.putBack(resource)
       await this.#pause(retryDelay)
       return undefined

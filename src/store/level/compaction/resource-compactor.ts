@@ -17,13 +17,13 @@ import type { Span, Unpacked } from './unpacked.ts'
 import { putWatermark, readWatermark } from './watermark.ts'
 
 export interface PackedSizes extends Grouping {
-  /** Minimum number of records of a day that gets a rollup: fewer records are aggregated as fast as a rollup is read. */
+  /** A day gets a rollup if it has at least this many records. Fewer records are aggregated as fast as a rollup is read. */
   readonly fewestOfDay: number
 }
 
 export interface ResourceCompactorParts {
   readonly database: Database
-  /** Implements `GroupCommit.between`: runs a task while nothing is committed. */
+  /** Implements `GroupCommit.between`: runs a task while no group is being committed. */
   readonly between: <T>(task: () => Promise<T>) => Promise<T>
   readonly unpacked: Unpacked
 }
@@ -45,15 +45,15 @@ interface Removed {
 
 /** How many entries before a change may be joined with the entries after it. */
 const neighbours = 3
-/** Number of removed entries of a resource after which its tables are compacted: during packing, and when packing is done. */
+/** After this many removed entries of a resource, its tables are compacted: `amidWork` while packing, `behindIt` afterwards. */
 const compactedAtOnce = { amidWork: 100_000, behindIt: 16_384 }
 /** Maximum number of resources for which removed entries are counted. */
 const mostUncompacted = 10_000
 
 /**
- * Packs entries other than the newest of their resource. A step is one atomic batch that puts chunks and removes the entries
- * packed into them. The batch is not synced, since the content is the same with or without it. Nothing is committed while it is
- * written. It is dropped if its resource was changed since its entries were read, except by an append after all records.
+ * Packs the older entries of resources. A step is one atomic batch that puts chunks and removes the entries packed into them. The
+ * batch is not synced, since the records are the same with or without it. No group is committed while the batch is written. The
+ * batch is dropped if the resource has changed since its entries were read, except by an append after all records.
  */
 export class ResourceCompactor {
   readonly #parts: ResourceCompactorParts
@@ -61,7 +61,7 @@ export class ResourceCompactor {
   readonly #turns: Turns
   /** Duration of the current step in milliseconds, without waiting. */
   #worked = 0
-  /** Entries of each resource that were removed since it was last compacted, by resource number. */
+  /** By resource number: the entries removed since the resource was last compacted. */
   readonly #uncompacted = new Map<number, Removed>()
 
   constructor(parts: ResourceCompactorParts, sizes: PackedSizes, turns: Turns) {
@@ -93,7 +93,7 @@ export class ResourceCompactor {
     await this.#packRange(resource, range, this.#sizes, undefined, watermark)
   }
 
-  /** Packs entries around a change. @param packed record key before which the resource is packed @returns whether that finished */
+  /** Packs entries around a change. @param packed record key up to which the resource is packed @returns false if interrupted */
   async #packSpan(resource: number, { from, to }: Span, packed: Buffer): Promise<boolean> {
     const range = { gte: await this.#inFrontOf(recordKey(resource, from, 0, 0)), lt: packed }
     if (Buffer.compare(range.gte, range.lt) >= 0) return true
@@ -101,7 +101,7 @@ export class ResourceCompactor {
     return await this.#packRange(resource, range, grouping, recordKeys(resource, undefined, to).lt)
   }
 
-  /** The key a few entries before a record key: these few entries may be joined with the entries after them. */
+  /** The key of the entry `neighbours` entries before a record key. These entries may be joined with the entries after them. */
   async #inFrontOf(name: Buffer): Promise<Buffer> {
     const range = { gte: recordKeys(resourceInRecordKey(name)).gte, lt: name }
     if (Buffer.compare(range.gte, range.lt) >= 0) return name
@@ -110,7 +110,7 @@ export class ResourceCompactor {
   }
 
   /**
-   * @param until record key after which to stop; undefined: packs the rest of the resource and puts its watermark
+   * @param until record key after which to stop; if undefined, packs the rest of the resource and puts its watermark
    * @param watermark the stored watermark
    * @returns whether packing finished: false if it was interrupted
    */
@@ -154,7 +154,7 @@ export class ResourceCompactor {
     }
   }
 
-  /** Recreates the rollups of the days of a change. @param packed as in `#packSpan` @returns whether that finished */
+  /** Recreates the rollups of the changed days. @param packed as in `#packSpan` @returns false if interrupted */
   async #rollUpSpan(resource: number, { from, to }: Span, packed: Buffer): Promise<boolean> {
     const { unpacked } = this.#parts
     unpacked.watch(resource)
@@ -165,7 +165,7 @@ export class ResourceCompactor {
     return false
   }
 
-  /** The missing rollups of the days from the day of `from` on that end no later than `to` (both milliseconds). */
+  /** The missing rollups of all days from the day that contains `from` to the last day that ends by `to` (both milliseconds). */
   async #rollups(resource: number, from: number, to: number): Promise<Entry[]> {
     const rollups: Entry[] = []
     const { fewestOfDay } = this.#sizes
@@ -174,7 +174,7 @@ export class ResourceCompactor {
     return rollups
   }
 
-  /** Writes a step. @param reached new watermark @returns false, without a write, if the resource has changed since it was read */
+  /** Writes a step. @param reached new watermark @returns false if nothing was written, for example because the resource changed */
   async #put(
     resource: number,
     groups: readonly EntryGroup[],
@@ -214,7 +214,7 @@ export class ResourceCompactor {
   async compactNext(): Promise<boolean> {
     for (const [resource, { entries }] of this.#uncompacted) {
       if (entries < compactedAtOnce.behindIt) continue
-      // New tables take space before the old ones are removed.
+      // The new tables take space before the old tables are removed.
       if (await this.#turns.isOver()) return false
       const begin = performance.now()
       await this.#compact(resource)

@@ -18,7 +18,7 @@ const mostSpans = 16
 /** Maximum number of resources for which growth is counted. If there are more, the compactor checks all resources again. */
 const mostResources = 100_000
 
-/** Tracks in memory which resources may be worth packing. Every change of a resource is reported to it. */
+/** Tracks in memory which resources may be worth packing. Every change of a resource must be reported here. */
 export class Unpacked {
   /** Called when a resource becomes due. */
   onDue: () => void = () => {}
@@ -60,7 +60,7 @@ export class Unpacked {
     this.#makeDue(resource)
   }
 
-  /** Called when the entry at a record key, or entries after it, were changed. @param watermark as in `changed` */
+  /** Called when entries from this record key on were changed. @param watermark as in `changed` */
   changedAt(name: Buffer, watermark?: Buffer): void {
     const { datetime } = positionInRecordKey(name)
     this.changed(resourceInRecordKey(name), { from: datetime, to: datetime }, watermark)
@@ -103,7 +103,7 @@ export class Unpacked {
     this.isChanged = false
   }
 
-  /** The watermark as it was before changes lowered it; undefined if there are no such changes. */
+  /** The watermark as it was before changes lowered it; undefined if no change has lowered it. */
   markBefore(resource: number): Buffer | undefined {
     return this.#changes.get(resource)?.watermark
   }
@@ -122,7 +122,7 @@ export class Unpacked {
     this.putBack(resource)
   }
 
-  /** Call this when a resource is packed up to the watermark. @returns true if the watermark can be stored: no new change precedes it */
+  /** Call this when a resource is packed up to the watermark. @returns whether to store the watermark: no new change precedes it */
   pack(resource: number, watermark: Buffer): boolean {
     const changes = this.#changes.get(resource)
     if (!changes) return true

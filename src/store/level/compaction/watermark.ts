@@ -4,10 +4,10 @@ import { keyOfPosition, packedKey, positionBytes, resourceInRecordKey } from '..
 /**
  * The watermark of a resource is a record key: all entries before it are packed, and the compactor need not read them again. A
  * change before the watermark lowers it in the same batch. Only the compactor uses watermarks: records are read correctly with
- * any watermark, or none.
+ * any watermark, or without one.
  */
 
-/** @returns the watermark of a resource; undefined if nothing of it was packed */
+/** @returns the watermark of a resource; undefined if the resource has none */
 export async function readWatermark(database: Database, resource: number): Promise<Buffer | undefined> {
   const bytes = await database.level.get(packedKey(resource))
   return bytes && keyOfPosition(resource, bytes)

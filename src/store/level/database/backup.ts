@@ -10,14 +10,14 @@ import { scan } from './scan.ts'
 /**
  * A backup is a line of text, then a frame for each entry (length of its key and length of its value, 4 bytes each, big-endian;
  * then key and value), then a closing frame: the length 0xffffffff, and the SHA-256 of all earlier frames. The line names the
- * format of the store, and an older version refuses a line that it does not know. See the diagram in docs/reference/storage.md.
+ * format of the store. A version refuses a backup with a line that it does not know. See the diagram in docs/reference/storage.md.
  */
 const firstLine = `thingwire backup ${formatVersion}\n`
-/** First line of a backup in every earlier format. */
+/** First line of the backups of all earlier formats. */
 const olderFirstLine = 'thingwire backup 1\n'
 const closing = 0xffffffff
 const digestLength = 32
-/** Maximum length of a key or value in a backup, in bytes. A greater length is damage: no memory may be allocated for it. */
+/** Maximum length of a key or value in a backup, in bytes. A greater length means damage, and no memory is allocated for it. */
 const maximumLength = 64 * 1024 * 1024
 const writtenAtOnce = 1_000
 
@@ -47,8 +47,8 @@ export async function* backUp(database: Database): AsyncIterable<Uint8Array> {
  *
  * @param location a directory that does not exist yet or is empty
  * @param onProgress called from time to time with the number of keys written so far
- * @throws Error with a message for the operator if the directory is not empty; or if the source is not a backup, is damaged, cut
- * off or too long, or is of a store that this version cannot use: the directory is then removed
+ * @throws Error with a message for the operator if the directory is not empty. Also if the source is not a backup, is damaged, cut
+ * off or too long, or contains a store that this version cannot use; then the directory is removed
  */
 export async function restoreLevelStore(
   source: AsyncIterable<Uint8Array>,

@@ -9,14 +9,14 @@ import { hasCode, isOutOfSpace, openError } from './level-errors.ts'
 import type { Level } from './scan.ts'
 
 const writeBufferBytes = 4 * 1024 * 1024
-/** Only single reads use the cache. With LevelDB's default of 8 MiB it would fill within half an hour, without a benefit. */
+/** Only single reads use the cache. A cache of 8 MiB (LevelDB's default) would fill within half an hour, without a benefit. */
 const blockCacheBytes = 2 * 1024 * 1024
 const reopenDelay = 1_000
 
 /** A batch of operations that LevelDB writes atomically. */
 export type Batch = ReturnType<Database['batch']>
 
-/** The internal method to which `put` of a chained batch passes its entry in every implementation of abstract-level. */
+/** The internal method of abstract-level that `put` of a chained batch calls, in every implementation. */
 interface Puts {
   _put(key: Buffer, value: Buffer | string, options: object): void
 }
@@ -24,9 +24,9 @@ interface Puts {
 const noOptions = {}
 
 /**
- * Like `batch.put`, but only for bytes, which are copied, and for text, which becomes UTF-8. It skips the support for other
- * encodings, sublevels and hooks, which takes a third of the time of `put`. `batch.length` does not count these puts, and a
- * batch of length 0 is not written, so at least one `batch.put` or `batch.del` is needed too.
+ * Like `batch.put`, but accepts only bytes (copied) and text (encoded as UTF-8). It skips the support for other encodings,
+ * sublevels and hooks, which takes a third of the time of `put`. `batch.length` does not count these puts, and a batch of length 0
+ * is not written, so at least one `batch.put` or `batch.del` is needed too.
  */
 export function putBytes(batch: Batch, key: Buffer, value: Buffer | string): void {
   ;(batch as unknown as Puts)._put(key, value, noOptions)
@@ -43,7 +43,7 @@ export interface Undo {
 const noUndo: Undo = { added: [], before: [] }
 
 interface DatabaseParts {
-  /** Whether to create a missing database and upgrade an older format. Default: no, and a missing database is an error. */
+  /** Whether to create a missing database and upgrade an older format. Default: false, and a missing database is an error. */
   readonly create?: boolean
   /** The disk space, with a reserve that is given up when the disk is full. Default: there is no reserve. */
   readonly space?: DiskSpace
@@ -57,10 +57,10 @@ interface DatabaseParts {
  * After a failed write or fsync the tail of LevelDB's log is unknown: a record appended to it could be unreadable after a
  * restart. So the database is closed and reopened, which cuts the tail off, and the failed batch is undone before the next
  * write. The cut may also remove earlier batches that were not synced. Then the failed batch is gone too, and its undo would
- * restore values of lost batches. So each batch with an undo puts a number, which shows whether the batch is in the database.
+ * restore values of lost batches. So each batch with an undo also puts a number, which shows whether the batch is in the database.
  *
- * Only `open` creates a database. When the database is reopened, it must still be the store that was opened: the same files,
- * the same identity, nothing written by other processes. Otherwise the store is permanently lost.
+ * Only `open` creates a database. When the database is reopened, it must still be the store that was opened, with the same files
+ * and the same identity, and without writes by other processes. Otherwise the store is permanently lost.
  */
 export class Database {
   readonly #location: string
@@ -77,9 +77,9 @@ export class Database {
   #reopenings = 0
   #closed = false
   #recovery: Promise<void> | undefined
-  /** The newest recovery attempt; resolves with whether it succeeded. */
+  /** The newest recovery attempt; resolves with true if it succeeded. */
   #attempt: Promise<boolean> | undefined
-  /** Undo of the failed batch; nothing else is written until it is done. */
+  /** Undo of the failed batch. Until the undo is done, no other batch is written. */
   #undo = noUndo
   #failedBatch: number | undefined
   /** Number of the newest batch with an undo. */
@@ -93,7 +93,7 @@ export class Database {
     this.#watch = new DirectoryWatch(location, why => this.#lose(why))
   }
 
-  /** @returns also the format before an upgrade @throws Error for the operator if the database is in use, unusable or missing */
+  /** @returns `formatBefore` only after an upgrade @throws Error for the operator if the database is in use, unusable or missing */
   async open(): Promise<{ isCreated: boolean; formatBefore: string | undefined }> {
     const createIfMissing = this.#parts.create === true && (await mayHoldNewStore(this.#location))
     const why = createIfMissing ? await misplaced(this.#location) : undefined
@@ -149,7 +149,7 @@ export class Database {
     return !this.#lost && (!this.#failed || this.#isReadable)
   }
 
-  /** For reading. @throws ThingwireError store_unavailable while a recovery makes it unreadable, or if the store is lost */
+  /** For reading. @throws ThingwireError store_unavailable while a recovery makes the database unreadable, or if it is lost */
   get level(): Level {
     if (!this.#opened || !this.#isOpen()) throw this.#unavailable()
     return this.#opened
@@ -162,13 +162,13 @@ export class Database {
   }
 
   /**
-   * Writes the batch atomically. With `sync`, waits until it is on the disk.
+   * Writes the batch atomically. With `sync`, waits until the batch is on the disk.
    *
    * @throws ThingwireError store_unavailable: nothing of the batch is kept; store_timeout: the batch has not been undone yet,
-   * and may be in the database if the process dies now. Both apply only to keys that are in `undo`.
+   * and may be in the database if the process dies now. Both statements hold only for keys in `undo`.
    */
   write(batch: Batch, options: { sync: boolean }, undo = noUndo): Promise<void> {
-    // One write after another: a batch written directly after a failed batch could be lost with it.
+    // One write after another: a batch that is written directly after a failed batch could be lost too.
     const written = this.#writing.then(() => this.#write(batch, options, undo))
     this.#writing = written.catch(() => {})
     return written
@@ -208,7 +208,7 @@ export class Database {
     }
   }
 
-  /** Like `use`, for a task that only reads: it waits while the database is reopened, and restarts if reopening interrupted it. */
+  /** Like `use`, for a task that only reads. Waits while the database is reopened, and repeats the task if that interrupted it. */
   async read<T>(task: () => Promise<T>): Promise<T> {
     for (;;) {
       if (this.#reopening) await this.#reopening
@@ -270,7 +270,7 @@ export class Database {
     return true
   }
 
-  /** @returns whether there is enough space to reopen the database; until there is, it stays open for reading */
+  /** @returns whether there is enough space to reopen the database; until then, the database stays open for reading */
   async #makeSpace(): Promise<boolean> {
     const { space } = this.#parts
     if (!space) return true

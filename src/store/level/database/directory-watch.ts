@@ -1,9 +1,9 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Milliseconds. */
+/** Time between two checks, milliseconds. */
 const interval = 1_000
-/** Milliseconds for which a check is valid. After a pause of the process, a write may complete before the next check. */
+/** Milliseconds for which a check is valid. Needed since after a pause of the process, a write may complete before a check. */
 const validity = 3_000
 /** Errors that do not mean that the directory is gone: the system was short of resources. */
 const transient: ReadonlySet<string | undefined> = new Set(['EAGAIN', 'EINTR', 'EMFILE', 'ENFILE', 'ENOMEM'])
@@ -23,7 +23,7 @@ export class DirectoryWatch {
   #known: Known | undefined
   #timer: NodeJS.Timeout | undefined
   #looking: Promise<void> | undefined
-  /** Time by `performance.now()` at which the newest check that found the directory started. */
+  /** When the newest check that found the directory started, by `performance.now()`. */
   #seenAt = 0
 
   /** @param onGone called with the reason, possibly more than once */

@@ -5,9 +5,9 @@ import type { PutPurpose } from '../../contract.ts'
 import { Reserve } from './reserve.ts'
 
 const checkInterval = 2_000
-/** Milliseconds from the start to the first check, which creates the reserve: a store that is opened only briefly needs none. */
+/** Milliseconds from the start to the first check, which creates the reserve. A store opened only briefly needs no reserve. */
 const firstCheck = 1_000
-/** Space for LevelDB to open a store, when it writes the log into a table before it removes the log, and for small compactions. */
+/** Enough for small compactions, and for LevelDB to open a store: it writes a table from the log before it removes the log. */
 const reserveBytes = 32 * 1024 * 1024
 /** The reserve takes at most the size of the file system divided by this. */
 const smallestShare = 8
@@ -19,7 +19,7 @@ interface Free {
   readonly ofAll: number
 }
 
-/** Watches free disk space to stop writes before the disk is full (contract §9), and keeps a reserve in case it still fills up. */
+/** Stops writes before the disk is full (contract §9), and keeps a reserve of space in case the disk still fills up. */
 export class DiskSpace {
   readonly #location: string
   readonly #minimum: number
@@ -27,10 +27,10 @@ export class DiskSpace {
   #timer: NodeJS.Timeout | undefined
   #isBelowMinimum = false
   #isFull = false
-  /** Whether the newest check has found the disk full and the reserve still there. */
+  /** Whether the newest check found the disk full while the reserve still existed. */
   #isReserveNeeded = false
   #isStopped = false
-  /** Number of writes that failed for lack of space. A check is outdated if a write has failed since it began. */
+  /** Number of writes that failed for lack of space. A check is outdated if a write has failed since the check began. */
   #failures = 0
   #checking: Promise<void> = Promise.resolve()
 
@@ -41,12 +41,12 @@ export class DiskSpace {
     this.#reserve = new Reserve(location)
   }
 
-  /** Whether free space is below the minimum: records, and puts with the purpose `keep`, are refused. */
+  /** Whether free space is below the minimum. Records, and puts with the purpose `keep`, are then refused. */
   get isShort(): boolean {
     return this.#isBelowMinimum || this.#isFull
   }
 
-  /** Like `isShort`, but measures now. For background work, which should not itself run into a full disk. */
+  /** Like `isShort`, but measures now. For background work, which must not fill the disk itself. */
   async isShortNow(): Promise<boolean> {
     return this.#isBelow(await this.#free()) || this.isShort
   }
@@ -79,8 +79,8 @@ export class DiskSpace {
   }
 
   /**
-   * Called before each write. If the disk is full, gives up the reserve, but no earlier than this, since the program that fills
-   * the disk would take that space too. A reserve that is just being created, because there is space again, is left alone.
+   * Called before each write. Gives up the reserve if the disk is full. An earlier call would let the program that fills the disk
+   * take the reserve too. A reserve that is being created is kept, because then there is space again.
    */
   async makeRoom(): Promise<void> {
     if (this.#isReserveNeeded) await this.giveUpReserve()
@@ -123,7 +123,7 @@ export class DiskSpace {
     if (isNewest()) this.#isFull = isFull
   }
 
-  /** @returns size in bytes of the reserve, if it must be created */
+  /** @returns size in bytes of the reserve to create; undefined if none must be created */
   async #measure(isNewest: () => boolean): Promise<number | undefined> {
     const free = await this.#free()
     this.#isBelowMinimum = this.#isBelow(free)

@@ -5,8 +5,8 @@ import { everyKey, formatKey, identityKey, keysOf, prefix } from '../keys.ts'
 import { type Level, lastEntry } from './scan.ts'
 
 /**
- * Version of the layout: keys.ts, ../chunks (record-chunk.ts), ../../record-value.ts, and the content of documents. A new kind of
- * entry needs a version number that was never used, since a build assumes its own layout for each version number that it knows.
+ * Version of the layout of entries (keys.ts, ../chunks/record-chunk.ts, ../../record-value.ts) and of documents. A new kind of
+ * entry needs a version number that was never used: a build assumes its layout for each version number that it knows.
  * docs/reference/storage.md lists all versions.
  */
 export const formatVersion = 4
@@ -20,7 +20,7 @@ export function newIdentity(): Buffer {
   return randomBytes(identityLength)
 }
 
-/** Whether a directory has no database, and no remains of a database without `CURRENT`, since LevelDB would remove its tables. */
+/** Whether a database may be created here. In the remains of a database without `CURRENT`, LevelDB would remove the tables. */
 export async function mayHoldNewStore(location: string): Promise<boolean> {
   const names = await readdir(location).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []
@@ -30,8 +30,8 @@ export async function mayHoldNewStore(location: string): Promise<boolean> {
 }
 
 /**
- * Whether the path of a new store is a mistake: a data directory, or a directory in another store. There an empty store would
- * be created instead of opening the existing store.
+ * Checks whether the path of a new store is a mistake: a data directory, or a directory inside another store. An empty store would
+ * then be created, although the operator means the existing store.
  *
  * @returns the second half of a sentence for the operator; undefined if the path is right
  */
@@ -51,7 +51,7 @@ export async function misplaced(location: string): Promise<string | undefined> {
     : `${above} is itself a store, of a program that embeds Thingwire: stop that program and move the files of the store into ${location}, or give another directory`
 }
 
-/** The identity of a store; an empty database gets one. @throws Error for the operator if this version cannot use the store */
+/** Reads the identity of a store, or creates one in an empty database. @throws Error for the operator if the store is unusable */
 export async function identityOf(level: Level): Promise<Buffer> {
   const [format, identity] = await level.getMany([formatKey, identityKey])
   if (!format && !identity && (await lastEntry({ level }, everyKey)) === undefined)
@@ -80,7 +80,7 @@ export async function formatProblem(level: Level): Promise<string | undefined> {
   return `it has format ${format}, and this version knows formats ${readFormat} and ${formatVersion}: use the version that wrote it, or restore a backup from before`
 }
 
-/** Upgrades the format of a store before this version writes to it. @returns the previous format if it was another one */
+/** Upgrades the format of a store before this version writes to it. @returns the previous format if it was different */
 export async function takeFormat(level: Level): Promise<string | undefined> {
   const before = (await level.get(formatKey))?.toString()
   if (before === undefined || before === String(formatVersion)) return undefined
@@ -88,7 +88,7 @@ export async function takeFormat(level: Level): Promise<string | undefined> {
   return before
 }
 
-/** Whether the resources have `b` keys. Stores of the earliest versions lack them, although their format is also 1. */
+/** Whether the resources have `b` keys. Stores of the earliest versions have none, although their format is also 1. */
 async function hasResourcesByKey(level: Level): Promise<boolean> {
   const isThere = async (kind: string) => (await lastEntry({ level }, keysOf(kind))) !== undefined
   return (await isThere(prefix.resourceByKey)) || !(await isThere(prefix.resource))

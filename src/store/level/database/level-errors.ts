@@ -9,7 +9,7 @@ export function hasCode(error: unknown, start: string): boolean {
   return error instanceof Error && 'code' in error && String(error.code).startsWith(start)
 }
 
-/** Whether the same call may succeed later. If not, it has read a damaged entry. */
+/** Whether a call that failed with this error may succeed later. Otherwise the call has read a damaged entry. */
 export function isPassing(error: unknown): boolean {
   return error instanceof ThingwireError || hasCode(error, 'LEVEL_')
 }

@@ -3,7 +3,7 @@ import { open, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isOutOfSpace } from './level-errors.ts'
 
-/** Name of the reserve. It is in the directory of LevelDB, which ignores unknown files. */
+/** Name of the reserve file, which is in the directory of LevelDB. LevelDB ignores unknown files. */
 export const reserveName = 'RESERVE'
 const pieceBytes = 1024 * 1024
 

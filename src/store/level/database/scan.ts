@@ -19,7 +19,7 @@ export interface Readable {
 interface ReadOptions {
   readonly reverse?: boolean
   readonly snapshot?: AbstractSnapshot | undefined
-  /** Size in bytes after which one read of LevelDB ends; it reads at least one entry. Default 16 KiB. */
+  /** A read of LevelDB ends once it has this many bytes, and at least one entry. Default 16 KiB. */
   readonly bytesAtOnce?: number | undefined
 }
 
@@ -32,11 +32,11 @@ export interface ScanOptions extends ReadOptions {
 
 /** Maximum number of entries of one read, for which the binding allocates 8 KB. */
 const mostAtOnce = 128
-/** Maximum number of entries of the first read of a range of unknown length, since most ranges are short. */
+/** Maximum number of entries of the first read if the length of the range is unknown. Most ranges are short. */
 const fewAtOnce = 16
 const usualBytesAtOnce = 16 * 1024
 
-/** Reads entries from any place in a range, as of the creation of the cursor or of the snapshot. The caller closes the cursor. */
+/** Reads entries from any place in a range, as they were when the cursor or the snapshot was created. The caller must close it. */
 export class Cursor {
   readonly #iterator: AbstractIterator<Level, Buffer, Buffer>
   #size: number
@@ -52,7 +52,7 @@ export class Cursor {
     this.#size = expected
   }
 
-  /** Moves to the first entry at or after the key (in reverse: the last at or before it). Finds nothing outside the range. */
+  /** Moves to the first entry at or after the key (in reverse: the last at or before). A key outside the range finds no entry. */
   seek(key: Buffer): void {
     this.#iterator.seek(key)
     this.#size = fewAtOnce
@@ -75,7 +75,7 @@ export class Cursor {
   }
 }
 
-/** The entries of a range, some at a time, as of the start of the scan. */
+/** Yields the entries of a range in batches, as they were when the scan started. */
 export async function* scan(
   database: Readable,
   range: KeyRange,
@@ -101,7 +101,7 @@ export async function* scan(
   }
 }
 
-/** The first entries of a range: at most `limit`, and no further ones once their total size exceeds `bytes`. */
+/** Reads at most `limit` entries from the start of a range. Stops once their total size exceeds `bytes`. */
 export async function firstEntries(
   database: Readable,
   range: KeyRange,

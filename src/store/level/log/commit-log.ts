@@ -9,7 +9,7 @@ import { RecentCommits } from './recent-commits.ts'
 
 type IsWanted = Parameters<RecordStore['logWhen']>[0]
 
-/** The JSON of an entry. In the entry it follows the thing id and a NUL. */
+/** The JSON part of an entry, which begins after the thing id and a NUL. */
 interface Entry {
   readonly receivedAt: number
   readonly broadcast: boolean
@@ -18,16 +18,16 @@ interface Entry {
 }
 
 const readAtOnce = 100
-/** Limit in bytes for reading entries by their keys: LevelDB's binding briefly has each entry in memory twice. */
+/** Maximum bytes of one read of entries by key. LevelDB's binding briefly has each of these entries in memory twice. */
 const bytesAtOnce = 64 * 1024
 
 /** The logged commits (`RecordStore.logWhen`), by write number. */
 export class LevelCommitLog {
-  /** Whether a commit is to be logged; undefined: no commit is. */
+  /** Whether to log a commit. If undefined, no commit is logged. */
   isWanted: IsWanted | undefined
   readonly #database: Database
   readonly #recent = new RecentCommits()
-  /** Lower bounds, by thing, for the write numbers of its entries since the start, or of all once `#learnt` has resolved. */
+  /** Write number of each thing's first entry, or a lower number. Until `#learnt` resolves, only for entries since the start. */
   readonly #first = new Map<string, number>()
   #learnt: Promise<void> | undefined
 
@@ -65,7 +65,7 @@ export class LevelCommitLog {
     return commits
   }
 
-  /** The entries of the query's things; in the part of the log before `#recent`, the entries of all things. */
+  /** Reads the entries of the query's things. In the part of the log before `#recent`, reads the entries of all things. */
   async *#entries(query: LogQuery): AsyncGenerator<readonly LevelEntry[], void> {
     const { order, isOf } = query
     const isUp = order === 'asc'
@@ -105,7 +105,7 @@ export class LevelCommitLog {
     await this.#database.write(batch, { sync: false })
   }
 
-  /** Removes a thing's entries from the write number `from` on (inclusive). Reads only the log from the thing's first entry on. */
+  /** Removes a thing's entries from the write number `from` on (inclusive). Reads the log only from the thing's first entry on. */
   async removeThing(thingId: string, from: number): Promise<void> {
     this.#learnt ??= this.#learn()
     await this.#learnt

@@ -16,10 +16,10 @@ export interface RecentQuery extends Omit<LogQuery, 'isOf'> {
 /** Default for the maximum number of commits. Each takes 24 bytes. */
 const usualCapacity = 100_000
 
-/** The things of the newest commits in the log. With them, a reader of some things need not read the commits of other things. */
+/** Knows the things of the newest commits in the log, so that a reader of some things need not read commits of other things. */
 export class RecentCommits {
   readonly #capacity: number
-  /** Columns of the commits, by write number: three arrays of plain values take half the memory of one array of objects. */
+  /** Columns of the commits, in write order. Three arrays of plain values take half the memory of one array of objects. */
   #writeNumbers: number[] = []
   #things: string[] = []
   #lengths: number[] = []
@@ -29,12 +29,12 @@ export class RecentCommits {
     this.#capacity = capacity
   }
 
-  /** Lowest write number from which every commit in the log is known; Infinity if no commit is known. */
+  /** Write number from which on (inclusive) every commit in the log is known; Infinity if no commit is known. */
   get from(): number {
     return this.#writeNumbers[0] ?? Number.POSITIVE_INFINITY
   }
 
-  /** Adds a commit that is newer than all earlier ones. */
+  /** Adds a commit, which must be newer than all commits added before. */
   add({ thingId, writeNumber, bytes }: LoggedCommit): void {
     if (this.#writeNumbers.length >= this.#capacity) {
       const half = this.#capacity >> 1
@@ -47,7 +47,7 @@ export class RecentCommits {
     this.#lengths.push(bytes)
   }
 
-  /** The write numbers of the first known commits that match a query, in its order. Some may have been trimmed from the log. */
+  /** Write numbers of the first known commits that match a query, in the query's order. Some of them may have been trimmed. */
   select({ after, before, order, limit, isOf, bytes }: RecentQuery): number[] {
     const selected: number[] = []
     let left = bytes
@@ -63,7 +63,7 @@ export class RecentCommits {
     return selected
   }
 
-  /** The index of the first commit with this write number or a higher one. */
+  /** The index of the first commit with at least this write number. */
   #placeOf(writeNumber: number): number {
     return partitionPoint(this.#writeNumbers, each => each < writeNumber)
   }

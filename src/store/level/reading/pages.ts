@@ -7,7 +7,7 @@ import { chunksIn } from '../chunks/time-line.ts'
 import type { Database } from '../database/database.ts'
 import { behind, type KeyRange, keyAtPosition, positionText, recordKeys } from '../keys.ts'
 
-/** Minimum size in bytes of a packed record. Reads are sized by it, so that a short page reads only few chunks. */
+/** Minimum size in bytes of a packed record. Used to choose the size of a read, so that a short page reads only few chunks. */
 const bytesOfRecord = 4
 const bytesAtOnce = { least: 4 * 1024, most: 16 * 1024 }
 

@@ -7,10 +7,10 @@ import { rollupKeys, rollupParts } from '../keys.ts'
 import { type DayRollup, decodeDay } from '../rollups/day-rollup.ts'
 import { dayLength, dayOf, quarterHour } from '../rollups/days.ts'
 
-/** A part of a range: either one with a rollup, or one in which the records must be read. */
+/** A part of a range. It has a rollup, or its records must be read. */
 type PartOfRange = { readonly rollup: BucketSummary } | { readonly toFold: FoldedRange }
 
-/** The parts of a query's range, in the order of the query, a day at a time, without parts that are known to have no records. */
+/** Yields the parts of a query's range, one day at a time, in the query's order. Omits parts that are known to have no records. */
 export async function* partsOfRange(
   database: Readable,
   resource: number,
@@ -45,7 +45,7 @@ export async function* partsOfRange(
   if (from < to) yield [{ toFold: { from, to } }]
 }
 
-/** The parts of one day, ascending. */
+/** The parts of one day, in ascending order. */
 function partsOfDay(
   { day, quarters, withoutRollup }: DayRollup,
   range: FoldedRange,

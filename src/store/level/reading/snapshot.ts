@@ -98,7 +98,7 @@ export class LevelSnapshot implements Snapshot {
     })
   }
 
-  /** @param range keys with resource numbers as values @param namesIn decodes such a key */
+  /** @param range keys with resource numbers as values @param namesIn decodes a key of the range */
   async *#readNewest(
     range: KeyRange,
     namesIn: (name: Buffer) => { thingId: string; key: string },

@@ -7,7 +7,7 @@ import { rollupKeys } from '../keys.ts'
 import { dayOf, quarterHour } from './days.ts'
 
 /**
- * Rollups of those quarter hours of a day that have records, in one entry, by column. A quarter hour with a long first or last
+ * Rollups of the quarter hours of a day that have records, stored in one entry by column. A quarter hour with a long first or last
  * value has no rollup: its records are read for each query.
  */
 export interface DayRollup {
@@ -72,7 +72,7 @@ export function decodeDay(day: number, bytes: Buffer): DayRollup | undefined {
   return { day, quarters, withoutRollup }
 }
 
-/** Deletes the rollups of the days from that of `from` to that of `to` (both inclusive, milliseconds) in a batch. */
+/** Deletes, in a batch, the rollups from the day that contains `from` to the day that contains `to` (milliseconds). */
 export async function dropRollups(
   database: Readable,
   batch: Batch,

@@ -11,12 +11,12 @@ import { dayLength, dayOf, quarterHours } from './days.ts'
 /**
  * The rollups that are missing for the days of a range, as entries to put.
  *
- * Only a finished day gets a rollup: later changes are late records and removals, which delete the rollup. A day with a
- * damaged entry gets no rollup, but the days after it still get theirs.
+ * Only a finished day gets a rollup. Late records and removals, which can still change the day, delete the rollup. A day with a
+ * damaged entry gets no rollup, but later days do.
  *
  * @param from start of a day, milliseconds
  * @param to milliseconds; days that end after `to` are left out
- * @param fewest minimum number of records of a day that gets a rollup
+ * @param fewest a day with fewer records gets no rollup
  */
 export async function* rollupsOf(
   database: Readable,
