@@ -42,9 +42,9 @@ const tooManyResources = -1
 const isHeldElsewhere = -2
 
 /**
- * Commits groups of one node, one after another, each in one round trip: the reply also has the log entries that the follower
- * must deliver up to and including the group. A group is valid until the first of its tickets expires. If it was not committed by
- * then, the items that have not expired are tried again.
+ * Commits the groups of one node one after another, each in one round trip. The reply also has the log entries that the follower
+ * must deliver, up to and including the group's entries. A group is valid until the first of its tickets expires. If the group was
+ * not committed by then, the items that have not expired are tried again.
  */
 export class RedisCommitter {
   readonly #writes: NumberedWrites
@@ -58,7 +58,7 @@ export class RedisCommitter {
   }
 
   /**
-   * @returns a result for each item, or an error if its ticket has expired, it makes too many resources, or its lock is lost
+   * @returns a result for each item, or an error: its ticket has expired, the thing has too many resources, or its lock is lost
    * @throws ThingwireError store_full: nothing is kept; store_timeout: the group was kept or never will be; or store_unavailable
    */
   async commit(pending: readonly RedisPendingCommit[]): Promise<(Committed | Error)[]> {
@@ -74,8 +74,9 @@ export class RedisCommitter {
   }
 
   /**
-   * Nodes take turns: for each other node that has committed since its last group, a node waits as long as its group took, 5 ms at
-   * most in total. Otherwise each node under full load would send as many groups as a single node does, but smaller ones.
+   * Nodes take turns. For each other node that has committed since this node's last group, this node waits as long as that group
+   * took, in total at most 5 ms. Without turns, each node under full load would send as many groups as a single node does, but
+   * smaller groups.
    *
    * @returns a promise that resolves when it is this node's turn; undefined if it is its turn now
    */

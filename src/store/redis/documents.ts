@@ -8,13 +8,13 @@ import { pairsIn, Script } from './script.ts'
 export interface DocumentCommits {
   /** Puts the documents in the next group of commits. */
   put(documents: DocumentTexts, ticket: CommitTicket<unknown>, lock: Lock | undefined): undefined
-  /** Runs a task while this node writes nothing else. */
+  /** Runs a task while this node makes no other write. */
   alone<T>(task: () => Promise<T>): Promise<T>
 }
 
 const listDocuments = new Script('list-documents')
 const putDocuments = new Script('put-documents')
-/** Maximum milliseconds of a put by `transact`. */
+/** Time limit of a put by `transact`, milliseconds. */
 const longestPut = 5_000
 
 /** The documents in Redis. `transact` puts only if the documents that it has read are unchanged; otherwise it starts over. */

@@ -16,11 +16,11 @@ import { digestOf } from '../resend.ts'
  * The numbers are lengths in bytes. Write number and place are big-endian, so that members of one score are in record order.
  * The payload, from the kind on, is as in record-value.ts plus the digest. A state is write number (7), datetime (6) and payload.
  *
- * Two records of one datetime are the same measurement (contract §4, resend (a)) if their payloads have the same identity
- * (`identityOf`): kind and digest of an object or array, since the order of its members does not matter, else all of the payload.
+ * Two records of one datetime are the same measurement (contract §4, resend (a)) if their payloads have the same `identityOf`. For
+ * an object or array, that is kind and digest, since the order of members does not matter; for other values, the whole payload.
  */
 
-/** Added to the kind if the value is an object or an array, which has a digest before it. */
+/** Added to the kind if the value is an object or an array. A digest then precedes the value. */
 const structured = 4
 const lengthOfDigest = 8
 

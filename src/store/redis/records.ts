@@ -16,7 +16,7 @@ import { newestWriteNumber, remove, removeOld, removeThing } from './removals.ts
 import { readState, resourceNames, thingIds } from './resources.ts'
 import { RedisSnapshot } from './snapshot.ts'
 
-/** Maximum size of a group in bytes, as `weigh` counts them: limits how long Redis serves no other client. */
+/** Maximum bytes of a group, as counted by `weigh`. While Redis commits a group, it serves no other client. */
 const maximumGroupBytes = 128 * 1024
 
 type QueuedCommit = RedisPendingCommit & { readonly ticket: CommitTicket<Committed> }

@@ -11,7 +11,8 @@ type Undoing = Pick<Follower, 'reached' | 'remember' | 'undoSince'>
 /**
  * The states and latest records as of a commit, read while writes continue. Redis has no snapshots, but records are never
  * overwritten: the newest record as of the commit is found by its write number. States and records that were replaced or removed
- * since then are taken from the log. A snapshot lacks things removed since, and records removed after a newer one was added.
+ * since then are taken from the log. A snapshot lacks things that were removed since then, and records that were removed after a
+ * newer record was added.
  */
 export class RedisSnapshot implements Snapshot {
   readonly writeNumber: number
@@ -53,7 +54,7 @@ export class RedisSnapshot implements Snapshot {
     } while (after)
   }
 
-  /** For each resource of a piece that has changed since: its state or latest record before the first change. */
+  /** The state or latest record of each resource of a piece that has changed since the snapshot, from before the first change. */
   #undone(
     query: LatestQuery,
     after: ResourceName | undefined,
@@ -74,7 +75,7 @@ export class RedisSnapshot implements Snapshot {
   }
 }
 
-/** The found records; the `undone` records are added, and replace found records of the same resources. */
+/** The found and the `undone` records. If a resource has both, only the `undone` record is returned. */
 function joined(
   found: readonly LatestOfThing[],
   undone: ReadonlyMap<string, LatestOfThing>,

@@ -170,8 +170,8 @@ export function createRefusedWrites(database: RedisDatabase): RefusedWrites {
 }
 
 /**
- * The memory that Redis uses, including memory for data of other programs. In a cluster, the memory of the master that uses
- * most, since that master probably has the store.
+ * The memory that Redis uses, including memory for data of other programs. In a cluster, only the master that uses the most memory
+ * counts, since it probably has the store.
  *
  * @throws ThingwireError store_unavailable
  */

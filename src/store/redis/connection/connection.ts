@@ -12,7 +12,7 @@ const connectTimeout = 2_000
 /** Milliseconds within which a cluster must serve all slots at the start. */
 const clusterDeadline = 15_000
 
-/** A command in flight when a connection ends is rejected and never resent, since it may have run: the caller has to decide. */
+/** A command that is in flight when the connection ends is rejected. The client never resends it, since it may have run. */
 const rules = {
   lazyConnect: true,
   connectTimeout,
@@ -26,8 +26,8 @@ const rules = {
 } as const satisfies RedisOptions
 
 /**
- * Connects to Redis, or to the Redis Cluster with the nodes that the url names. Resolves when Redis accepts commands, which
- * after a restart is when it has loaded its data. From then on the client reconnects by itself, and tries at least every second.
+ * Connects to Redis, or to the Redis Cluster with the nodes that the URL names. Resolves when Redis has loaded its data and accepts
+ * commands. From then on the client reconnects by itself, and tries at least every second.
  *
  * @param url URL in the format that redis-url.ts describes
  * @throws Error for the operator, without user and password: the url is invalid, Redis cannot be reached or refuses the client
@@ -50,8 +50,8 @@ export async function duplicateForBlocking(client: Client): Promise<Client> {
 }
 
 /**
- * A second connection to the server that has a key. It does not reconnect, since by then another server of the cluster may have
- * the key. (The cluster subscriber of ioredis is not used because it does not report lost messages.)
+ * A second connection to the server that has a key. It does not reconnect after it has ended, since another server of the cluster
+ * may have the key then. (The cluster subscriber of ioredis is not used because it does not report lost messages.)
  *
  * @throws Error like `openClient`, or if no server has the key now
  */
@@ -77,7 +77,7 @@ function clusterOptions({ username, password, tls }: ServerAddress): ClusterOpti
   return {
     lazyConnect: true,
     enableOfflineQueue: false,
-    // ioredis resends only commands that were refused with MOVED or ASK, which have not run.
+    // ioredis resends only commands that were refused with MOVED or ASK. These commands have not run.
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
     clusterRetryStrategy: reconnectDelay,
@@ -96,7 +96,7 @@ async function connect<C extends Client>(client: C, addresses: readonly ServerAd
   client.on('error', (error: Error & { lastNodeError?: Error }) => {
     newest = error.lastNodeError ?? error
   })
-  // Prefers an error reply of one server to the failure to reach another server, since it says more.
+  // Prefers an error reply of one server to the failure to reach another server, since the reply says more.
   let refusal: Error | undefined
   client.on('node error', (error: Error) => {
     if (error instanceof ReplyError) refusal = error
@@ -174,14 +174,14 @@ const interval = 1_000
 const patience = 5
 
 /**
- * Closes a silent connection, so that the client reconnects: if packets are lost, TCP would retry for a quarter of an hour.
+ * Closes a silent connection, so that the client reconnects. Otherwise TCP would resend lost packets for a quarter of an hour.
  * The `socketTimeout` of ioredis is not used because its timer outlives the connection and then closes the next connection.
  * Blocking commands block for at most 2 s (`longestBlock`), which is less than `patience`.
  */
 function endWhenSilent(redis: Redis): void {
   redis.on('connect', () => {
     const { stream } = redis
-    // Counts intervals instead of time: after a long pause of this process, replies may have arrived but are not read yet.
+    // Counts intervals instead of time: after a long pause of this process, there may be replies that are not read yet.
     let silent = 0
     const timer = setInterval(() => {
       silent++

@@ -15,7 +15,7 @@ export interface DurabilityOptions {
 /**
  * Checks whether the server, or in a cluster every master, keeps acknowledged writes.
  *
- * @returns lines for the operator: how durable an acknowledged write is, and warnings of settings that reduce this or are unknown
+ * @returns lines for the operator: how durable an acknowledged write is, and warnings about unsafe or unknown settings
  * @throws Error for the operator: Redis is older than 7.0 or, with `replicasFsync`, than 7.2; it is a replica; or, unless
  * `allowUnsafe` is set, it has no append-only file or may evict keys
  */

@@ -1,7 +1,7 @@
 import { redisKeys } from '../keys.ts'
 import { type Client, pairsIn, type Reply, Script } from '../script.ts'
 
-/** Version of the keys and their contents, including documents (docs/reference/storage.md). A new kind of entry needs a new one. */
+/** Version of keys, their contents, and documents (docs/reference/storage.md). A new kind of entry needs a new version. */
 export const formatVersion = 3
 /** An older format. All its entries are also valid in the current format. */
 const readFormat = 1
@@ -11,7 +11,7 @@ const partitions = '1'
 const openScript = new Script('open-format')
 
 /**
- * Creates the format entry of a new store, or upgrades an older format. Several nodes may call it at the same time.
+ * Creates the format entry of a new store, or upgrades an older format. Several nodes may call this at the same time.
  *
  * @returns the older format, if there was one
  * @throws Error for the operator, without any change, if the store has another format or number of partitions, is used by nodes

@@ -17,18 +17,18 @@ export interface Deadline {
 }
 
 /**
- * Runs scripts that write, one after another, and finds out whether each took effect. For this, each write has a number, under
- * which Redis stores its reply, and a deadline by Redis' clock.
+ * Runs scripts that write, one after another, and finds out whether each took effect. For this, each write has a number and a
+ * deadline by Redis' clock. Redis stores the reply under the number.
  *
- * If a reply is lost, Redis is asked for it, and cancels the write if it had no effect yet. If Redis does not answer before the
- * deadline, the write either took effect before the deadline or never will, however late it arrives at Redis.
+ * If a reply is lost, this node asks Redis for the reply. Redis then cancels the write if it had no effect yet. If Redis does not
+ * answer before the deadline, the write either took effect before the deadline or never will, however late it arrives at Redis.
  */
 export class NumberedWrites {
   readonly #database: RedisDatabase
   readonly #clock: RedisClock
   #number = 0
 
-  /** @param database a connection that waits for replicas; no other instance may make numbered writes for its node */
+  /** @param database a connection that waits for replicas; no other instance may make numbered writes for the same node */
   constructor(database: RedisDatabase, clock = new RedisClock()) {
     this.#database = database
     this.#clock = clock
@@ -73,7 +73,7 @@ export class NumberedWrites {
     return rest.length > 0 ? rest : undefined
   }
 
-  /** Uses a script, which runs on the server with the store, since each server of a cluster has its own clock. */
+  /** Uses a script so that the server with the store answers: the clocks of the servers of a cluster differ. */
   async #askTime(): Promise<void> {
     this.#heard(await this.#database.run(settle, this.#database.node, 0))
   }

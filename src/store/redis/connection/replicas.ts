@@ -5,10 +5,10 @@ import { longestBlock } from './connection.ts'
 import type { DurabilityOptions } from './durability.ts'
 
 /**
- * Runs commands that write. A call resolves when `replicas` replicas have the write, with `replicasFsync` on disk. After 2 s it
- * rejects with `store_timeout`: the write is then on the master, and a resend finds it there and waits again.
+ * Runs commands that write. A call resolves when `replicas` replicas have the write (with `replicasFsync`, on disk). After 2 s the
+ * call rejects with `store_timeout`. The write is then on the master, and a resend finds the write there and waits again.
  *
- * @param client not to be used for anything else, since its commands block (`duplicateForBlocking`)
+ * @param client used only here, since its commands block (`duplicateForBlocking`)
  */
 export function waitingForReplicas(client: Client, options: DurabilityOptions): Caller {
   const { replicas = 0, replicasFsync = false } = options
@@ -29,7 +29,7 @@ export function waitingForReplicas(client: Client, options: DurabilityOptions): 
   }
 }
 
-/** Refreshes the slots for the next try after a redirection, which the client of a cluster does not follow for a pipeline. */
+/** After a redirection, refreshes the slots for the next try: a cluster client does not follow redirections of a pipeline. */
 async function followed(client: Client, refusal: Error): Promise<Error> {
   if (!(client instanceof Cluster && /^(MOVED|ASK) /.test(refusal.message))) return refusal
   await new Promise<unknown>(resolve => client.refreshSlotsCache(resolve))

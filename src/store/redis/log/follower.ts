@@ -20,8 +20,8 @@ const entriesAtOnce = 500
 /** Milliseconds. */
 const retryAfter = 100
 /**
- * Milliseconds after new entries during which the log is not read: commits of this node bring new entries too, and several commits
- * of other nodes are then read in one call. A live message from another node is delayed by at most this time.
+ * Milliseconds for which the log is not read after new entries arrived. So one read gets several commits of other nodes, or none is
+ * needed because a commit of this node gets them. A live message from another node is delayed by at most this time.
  */
 const pause = 10
 
@@ -32,8 +32,8 @@ type StreamReply = readonly (readonly [name: Buffer, entries: readonly LogEntry[
  * commit order, and delivers commits that it missed while it could not reach Redis. If the log does not go back that far, or
  * Redis has lost entries that were read, the follower notifies listeners of the gap, and continues with new entries.
  *
- * The reply to a commit of this node contains its log entry and earlier new entries of other nodes (`take`). So a node that
- * writes constantly need not read the log; on other nodes a blocking read waits for new entries.
+ * The reply to a commit of this node contains the log entry of the commit, and earlier new entries of other nodes (`take`). So a
+ * node that writes constantly need not read the log. On other nodes, a blocking read waits for new entries.
  */
 export class Follower {
   readonly listeners: LogListeners
@@ -42,7 +42,7 @@ export class Follower {
   readonly #node: string
   #waiters: { readonly writeNumber: number; readonly resolve: () => void; readonly reject: () => void }[] = []
   #newestDelivered = 0
-  /** Number of the newest write that was read from the log. If it is missing there later, Redis has lost entries. */
+  /** Number of the newest write that was read from the log. If the log lacks this write later, Redis has lost entries. */
   #newestRead = 0
   /** Write number at which the newest gap ends, inclusive. */
   #gapAt = 0
@@ -53,7 +53,7 @@ export class Follower {
   #isClosed = false
   #running: Promise<void> = Promise.resolve()
 
-  /** @param client not to be used for anything else, since its reads block */
+  /** @param client used only by this follower, since its reads block */
   constructor(client: Client, keys: Keys, node: string) {
     this.#client = client
     this.#keys = keys
@@ -70,7 +70,7 @@ export class Follower {
     return this.#newestRead
   }
 
-  /** @param entries follow the current or an earlier `newestRead` without a gap @returns number of other nodes with new entries */
+  /** @param entries all after the current or an earlier `newestRead` @returns number of other nodes with new entries */
   take(entries: readonly (LogEntry | ShortEntries)[]): number {
     return this.#isClosed ? 0 : this.#deliver(entries)
   }
@@ -93,15 +93,15 @@ export class Follower {
     })
   }
 
-  /** Makes `undoSince` record changes after the current `newestDelivered`. @returns a function that ends the recording */
+  /** Records changes after the current `newestDelivered`, for `undoSince`. @returns a function that ends the recording */
   remember(): () => void {
     return this.#undo.open(this.#newestDelivered)
   }
 
   /**
-   * The states and latest records as of a write that later commits have replaced or removed, in commit order.
+   * The states and latest records that commits after a write have replaced or removed, as they were at the write, in commit order.
    *
-   * @param writeNumber value of `newestDelivered` at a call of `remember` that has not been ended
+   * @param writeNumber value of `newestDelivered` when `remember` was called; the recording must not have ended
    * @throws ThingwireError store_unavailable if some of the later commits were missed
    */
   undoSince(writeNumber: number): readonly Undo[] {
@@ -158,11 +158,11 @@ export class Follower {
     else if (newest > this.#newestDelivered) await this.#passEmpty(newest)
   }
 
-  /** Reads the next entries, then the newest write number and the newest trimmed one. @param block maximum milliseconds to wait */
+  /** Reads the next entries, then the newest write number and the newest trimmed number. @param block maximum wait, milliseconds */
   async #read(block?: number) {
     const blocking = block === undefined ? [] : ['BLOCK', block]
     const from = `${this.#newestDelivered}-0`
-    // The second read follows the first in one pipeline, so that `trimmed` includes a trim that happens between them.
+    // The second read follows the first in one pipeline, so that `trimmed` includes a trim between the two reads.
     const replies = await this.#client
       .pipeline()
       .callBuffer('XREAD', 'COUNT', entriesAtOnce, ...blocking, 'STREAMS', this.#keys.log, from)
@@ -174,7 +174,7 @@ export class Follower {
     return { entries, newest: Number(newest ?? 0), trimmed: Number(trimmed ?? 0) }
   }
 
-  /** Handles missing newest entries. This is no gap: the removal of a thing may remove entries before they are read. */
+  /** Handles newest entries that the log lacks. This is no gap: the removal of a thing may remove entries before they are read. */
   async #passEmpty(newest: number): Promise<void> {
     const { entries } = await this.#read()
     if (entries.length === 0) this.#reach(newest)
@@ -247,13 +247,13 @@ function results(replies: readonly [Error | null, unknown][] | null): unknown[] 
 
 /** States and latest records that were replaced or removed but are needed by an open snapshot. */
 export class UndoMemory {
-  /** One object per snapshot, since several may have the same write number. */
+  /** One object per snapshot, since several snapshots may have the same write number. */
   readonly #snapshots = new Set<{ readonly writeNumber: number }>()
   #newestSnapshot = -1
   /** The changes in commit order. */
   #undo: Undo[] = []
 
-  /** Starts to keep the records that a snapshot as of this write needs. @returns a function that ends this */
+  /** Starts to keep the records that a snapshot as of this write needs. @returns a function that discards them again */
   open(writeNumber: number): () => void {
     const snapshot = { writeNumber }
     this.#snapshots.add(snapshot)

@@ -23,7 +23,7 @@ import { LoggedCommit } from './logged-commit.ts'
  */
 export type LogEntry = readonly [id: Buffer, fields: readonly Buffer[]]
 
-/** Consecutive entries that are only commits: one line each, with id, thing id and `c` separated by spaces. Saves many objects. */
+/** Consecutive entries that are only commits. One line each: id, thing id and `c`, separated by spaces. Saves many objects. */
 export type ShortEntries = Buffer
 
 export interface DecodedEntry {
@@ -46,7 +46,7 @@ export interface Undo {
   readonly before: Buffer | undefined
 }
 
-/** Shared by all entries, since every node reads every entry. */
+/** Shared by all entries to save memory, since every node reads every entry. */
 const none: readonly never[] = []
 
 const lineFeed = 10
@@ -95,7 +95,7 @@ export function decodeEntry(entry: LogEntry, reader?: string): DecodedEntry {
   return { writeNumber, node, thingId, commit, undo: undo ?? none, documents, refused, taken }
 }
 
-/** @param after write number up to which (inclusive) entries are left out @param reader as in `LoggedCommit` */
+/** @param after entries up to this write number, inclusive, are left out @param reader as in `LoggedCommit` */
 export function decodeShort(entries: ShortEntries, after: number, reader?: string): LoggedCommit[] {
   const commits: LoggedCommit[] = []
   for (let start = 0, end = 0; start < entries.length; start = end + 1) {

@@ -11,7 +11,7 @@ import type { Commit } from '../../contract.ts'
  */
 type CommitText = string
 
-/** If the datetime is the receipt time, it is missing or null (which is how JSON represents NaN). */
+/** The datetime of a record is missing, or null (the JSON form of NaN), if it is the receipt time. */
 type LoggedRecord = Omit<AcceptedRecord, 'datetime' | 'explicit'> & { readonly datetime?: number | null }
 
 interface Lists {
@@ -38,7 +38,7 @@ export function commitText(commit: Commit): CommitText {
   return ` ${receivedAt} ${flags} ${records.length} ${JSON.stringify({ records: asSent, latest })}`
 }
 
-/** A commit of the log. Its JSON is parsed on demand, since a node reads the commits of all nodes, but has subscribers for few. */
+/** A commit of the log. Its JSON is parsed on demand: a node reads all commits of all nodes, but needs the JSON of few. */
 export class LoggedCommit implements Commit {
   readonly thingId: string
   readonly writeNumber: number
@@ -52,7 +52,7 @@ export class LoggedCommit implements Commit {
   #records: Commit['records'] = none
   #latest: Commit['latest'] = none
 
-  /** @param reader name of this node, for `isElsewhere`, which is true for commits of other nodes; if absent, never set */
+  /** @param reader name of this node: `isElsewhere` is set for commits of other nodes; if absent, for no commit */
   constructor(thingId: string, writeNumber: number, text: CommitText, reader?: string) {
     const receiptAt = text.indexOf(' ') + 1
     const flagsAt = text.indexOf(' ', receiptAt) + 1

@@ -10,7 +10,7 @@ const giveUpLead = new Script('give-up-lead')
 /** Milliseconds after which a term ends unless it is renewed, and between two renewals. */
 const lifetime = 10_000
 const renewEvery = 2_500
-/** Milliseconds by which the node ends a term before Redis does, since the node's clock may run slower than that of Redis. */
+/** Milliseconds by which the node ends a term before Redis does, since the node's clock may run slower than Redis' clock. */
 const margin = 1_000
 
 /** Asks Redis repeatedly to let this node lead a task, and runs the work while this node is the leader. */
@@ -22,7 +22,7 @@ export class LeaderElection {
   readonly #running: Promise<void>
   #term: Term | undefined
 
-  /** @param work must not reject; not called again before the previous call has ended */
+  /** @param work must not reject; is called again only after the previous call has ended */
   constructor(database: RedisDatabase, task: string, work: Work) {
     this.#database = database
     this.#task = task
@@ -41,7 +41,7 @@ export class LeaderElection {
     const { signal } = this.#resigned
     while (!signal.aborted) {
       await this.#ask()
-      // Before its work has ended, the node does not ask again: only another node may lead meanwhile.
+      // The node asks again only after its work has ended. Until then, only another node may lead.
       if (this.#term?.isStopped) await this.#endTerm()
       else await rest(renewEvery, signal)
     }

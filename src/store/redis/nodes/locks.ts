@@ -10,7 +10,7 @@ import { pairsIn, type Reply, Script } from '../script.ts'
 const dropLocks = new Script('drop-locks')
 const readAtOnce = 500
 
-/** The locks of this node. They are stored in Redis and change with its commits. The log shows if another node takes one. */
+/** The locks of this node, which are stored in Redis. They change with commits. The log shows if another node takes one of them. */
 export class RedisLocks implements DriverLocks {
   readonly #database: RedisDatabase
   readonly #follower: Follower
@@ -19,7 +19,7 @@ export class RedisLocks implements DriverLocks {
   readonly onLost = this.#listeners.listen
   /** Owners of this node's locks by lock name, according to the log. */
   readonly #own = new Map<string, string>()
-  /** Owners under which this node takes locks, until the log entry of the taking is read. */
+  /** Owners of locks that this node is taking. An owner is removed when the log entry for its lock is read. */
   readonly #unread = new Set<string>()
   #taken = 0
 
@@ -53,7 +53,7 @@ export class RedisLocks implements DriverLocks {
       const { writeNumber, before } = await committed
       await this.#follower.reached(writeNumber)
       if (this.#unread.has(lock.owner)) {
-        // The log had a gap. Another node may have taken the lock since.
+        // The log had a gap. Another node may have taken the lock since then.
         this.#own.set(lock.name, lock.owner)
         await this.#compare([lock])
       }
@@ -71,7 +71,7 @@ export class RedisLocks implements DriverLocks {
     this.#commit({ kind: 'release', lock }, ticket)
   }
 
-  /** Checks which locks this node still has, and reports the lost ones. @throws ThingwireError store_unavailable */
+  /** Checks which locks this node still has, and reports lost locks. @throws ThingwireError store_unavailable */
   async check(): Promise<void> {
     const own = [...this.#own].map(([name, owner]) => ({ name, owner }))
     for (let start = 0; start < own.length; start += readAtOnce) {

@@ -5,7 +5,7 @@ import type { RedisDatabase } from '../connection/database.ts'
 
 /** Milliseconds. */
 const retryAfter = 100
-/** In a script, since PUBLISH has no key: ioredis would send messages to various servers of a cluster, and lose their order. */
+/** A script, since PUBLISH has no key: ioredis would send messages to various servers of a cluster, and lose their order. */
 const publish = "return redis.call('PUBLISH', KEYS[1], ARGV[1])"
 
 /** Messages between nodes, sent with PUBLISH and SUBSCRIBE. Redis does not store them. */

@@ -17,7 +17,7 @@ const aliveNodes = new Script('alive-nodes')
 /** Milliseconds. */
 const beatEvery = 5_000
 const retryAfter = 1_000
-/** Long enough for a heartbeat interval, 10 s without a connection to Redis, and the time to reconnect. */
+/** Milliseconds. Long enough for a heartbeat interval, 10 s without a connection to Redis, and the time to reconnect. */
 const heldAliveFor = 25_000
 
 /** The reply of scripts/heartbeat.lua. */
@@ -115,7 +115,7 @@ export class RedisNodes implements Nodes {
     return (found as readonly unknown[]).length > 0
   }
 
-  /** Resigns from all tasks, and removes this node from the nodes. */
+  /** Resigns from all tasks, and removes this node from the list of nodes. */
   async close(): Promise<void> {
     this.#closed.abort()
     await Promise.all([...this.#elections.values()].map(election => election.resign()))

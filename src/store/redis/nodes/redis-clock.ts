@@ -1,9 +1,9 @@
 /** Maximum fraction of elapsed time by which one clock may run slower than another clock. */
 const drift = 0.001
-/** Milliseconds for which a time from Redis is used: its clock may be set back, or another server may take over. */
+/** Milliseconds for which a time from Redis is used, since its clock may be set back, or another server may take over. */
 const longest = 10_000
 
-/** A lower bound of Redis' clock from times in its replies. It is late by at most the travel time of the fastest recent reply. */
+/** A lower bound of Redis' clock, computed from times in replies. It is behind by at most the delay of the fastest recent reply. */
 export class RedisClock {
   /** Lower bound, at the time `#at`, of Redis' clock minus the monotonic clock, milliseconds. */
   #offset = Number.NEGATIVE_INFINITY

@@ -13,7 +13,7 @@ const positionLength = 15
 const datetimeLength = 6
 
 /**
- * Reads a page as of the first read, however many reads it takes. So it never shows part of a write.
+ * Reads a page as it was at the first read, however many reads are needed. So the page never shows part of a write.
  *
  * @returns undefined if nothing was ever stored under the key
  * @throws ThingwireError invalid_cursor, store_unavailable
@@ -71,7 +71,7 @@ export async function readNewest(
   }
 }
 
-/** Calls page.lua. Each returned record is its datetime (6 bytes) and its member, so it begins with its position. */
+/** Calls page.lua. A record is returned as its datetime (6 bytes) and its member: the first 15 bytes are its position. */
 async function readPiece(
   database: RedisDatabase,
   thingId: string,
