@@ -10,7 +10,7 @@ const readPiece = new Script('read-log')
 const trimPiece = new Script('trim-log')
 const askBounds = new Script('log-bounds')
 
-/** Limits of one reply, since Redis serves no other client meanwhile. */
+/** Limits of one reply. While Redis makes a reply, it serves no other client. */
 const mostEntries = 250
 const mostBytes = 256 * 1024
 const trimmedAtOnce = 1_000

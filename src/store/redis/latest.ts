@@ -6,14 +6,14 @@ import { Script } from './script.ts'
 
 const latestScript = new Script('latest')
 
-/** Resources are ordered by thing id, then by key. Both are ASCII, so that this is the order by bytes that Redis uses. */
+/** Resources are ordered by thing id, then by key. Both are ASCII, so this is the byte order that Redis uses. */
 export interface ResourceName {
   readonly thingId: string
   readonly key: string
 }
 
 /**
- * Reads a piece of the states and latest records as of a write number, except those that were replaced or removed since then.
+ * Reads a piece of states and latest records as of a write number. Omits states and records that were later replaced or removed.
  *
  * @param after `end` of the previous piece; undefined for the first piece
  * @returns also `newest`, the newest write number at the read, and `end`, the last resource of the piece if more pieces follow

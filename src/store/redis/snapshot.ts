@@ -54,7 +54,7 @@ export class RedisSnapshot implements Snapshot {
     } while (after)
   }
 
-  /** The state or latest record of each resource of a piece that has changed since the snapshot, from before the first change. */
+  /** For each resource of a piece that has changed since the snapshot: the state or latest record before the first change. */
   #undone(
     query: LatestQuery,
     after: ResourceName | undefined,

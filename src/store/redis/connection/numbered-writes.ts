@@ -36,7 +36,7 @@ export class NumberedWrites {
 
   /**
    * @param script a script with node, number and deadline as its first arguments (`begin_write` in scripts/lib.lua)
-   * @returns the items of the reply, or only the first if the reply was lost; undefined if the write had no effect: retry it
+   * @returns the items of the reply, or only the first item if the reply was lost; undefined if the write had no effect: retry it
    * @throws ThingwireError store_full: the write had no effect; store_unavailable: Redis refused a command; store_timeout: the
    * write took effect before the deadline or never will
    */

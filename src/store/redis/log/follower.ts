@@ -20,8 +20,8 @@ const entriesAtOnce = 500
 /** Milliseconds. */
 const retryAfter = 100
 /**
- * Milliseconds for which the log is not read after new entries arrived. So one read gets several commits of other nodes, or none is
- * needed because a commit of this node gets them. A live message from another node is delayed by at most this time.
+ * Milliseconds for which the log is not read after new entries arrived. One read then returns several commits of other nodes; the
+ * replies to this node's commits return them too. A live message from another node is delayed by at most this time.
  */
 const pause = 10
 

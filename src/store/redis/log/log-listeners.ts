@@ -19,7 +19,7 @@ export class LogListeners {
   /** Calls a listener with each lock that any node takes, including this node. */
   readonly onTaken = this.#takings.listen
 
-  /** @param node name of this node: its own documents and refused writes are not delivered */
+  /** @param node name of this node: documents and refused writes in entries of this node are not delivered */
   constructor(node: string) {
     this.#node = node
   }
@@ -33,7 +33,6 @@ export class LogListeners {
     if (commit) this.deliverCommit(commit)
   }
 
-  /** Delivers an entry that is only a commit. */
   deliverCommit(commit: Commit): void {
     for (const listener of this.#commits) listener(commit)
   }

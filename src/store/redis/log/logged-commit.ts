@@ -52,7 +52,7 @@ export class LoggedCommit implements Commit {
   #records: Commit['records'] = none
   #latest: Commit['latest'] = none
 
-  /** @param reader name of this node: `isElsewhere` is set for commits of other nodes; if absent, for no commit */
+  /** @param reader name of this node; if given, `isElsewhere` is set for commits of other nodes */
   constructor(thingId: string, writeNumber: number, text: CommitText, reader?: string) {
     const receiptAt = text.indexOf(' ') + 1
     const flagsAt = text.indexOf(' ', receiptAt) + 1

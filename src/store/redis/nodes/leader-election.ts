@@ -7,7 +7,7 @@ export type Work = (stop: AbortSignal, lock: Lock) => Promise<void>
 
 const takeLead = new Script('take-lead')
 const giveUpLead = new Script('give-up-lead')
-/** Milliseconds after which a term ends unless it is renewed, and between two renewals. */
+/** Milliseconds from the start or renewal of a term to its end, and between two renewals. */
 const lifetime = 10_000
 const renewEvery = 2_500
 /** Milliseconds by which the node ends a term before Redis does, since the node's clock may run slower than Redis' clock. */

@@ -21,7 +21,7 @@ if not is_known() then return false end
 -- The same as in src/core/record/bucket-fold.ts.
 local huge_from, huge_unit = 2 ^ 900, 2 ^ 64
 
--- Start and end (exclusive) of the bucket of a datetime, which is behind all earlier buckets in the order of reading.
+-- Start and end (exclusive) of the bucket of a datetime. Must be called in the order of reading.
 local function bounds_of(datetime)
   local is_forwards = order == 'asc'
   local next_edge = tonumber(ARGV[edge + 1])

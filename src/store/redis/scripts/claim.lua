@@ -1,6 +1,6 @@
 #!lua
--- Claims an empty store for a migration. A write number that is moved becomes `offset` + 16 times the number, so that the newest
--- is of this moment, and all numbers that are given later are higher.
+-- Claims an empty store for a migration. A moved write number becomes `offset` + 16 times the number. So the newest moved number
+-- is the number of this moment, and all numbers that are assigned later are higher.
 -- ARGV     fingerprint of the source, its newest write number, its newest receipt time (ms)
 -- returns  the fields and values of `meta`; none if the store has other data
 local meta = base .. 'meta'
@@ -16,7 +16,7 @@ end
 if not is_there({ 'meta', 'head', 'log', 'a', 'o', 'n', 'nodes' }) then
   local newest = text(write_number_after(0))
   redis.call('HSET', meta, 'migration', ARGV[1], 'offset', text(newest - 16 * ARGV[2]))
-  -- The moved log does not have every commit: `trimmed` keeps followers from reading on behind one of them.
+  -- The moved log does not have every commit. `trimmed` prevents followers from reading on after a moved commit.
   redis.call('HSET', KEYS[1], 'number', newest, 'receipt', ARGV[3], 'trimmed', newest)
 end
 return redis.call('HGETALL', meta)

@@ -12,17 +12,17 @@
 --                number of records; each: key, datetime (ms) or empty, place (2 bytes), payload, JSON for the log
 --                number of states; each: key, datetime (6 bytes) and payload or empty, JSON for the log
 --              number of documents; each: name, JSON or empty
--- returns  the time (microseconds); nothing more if the group is not committed, because it is late or was cancelled. Else two
---          lists. For each item the first has two values: its write number, 0 if it has none or repeats an id, -1
---          if it makes too many resources, -2 if its lock is lost, or another owner has the lock to take;
---          and the answer of the first write with the id, or the owner before of a taken lock, else an empty string.
---          The second has the next entries of the log for the node, usually up to those of this group;
---          none if there may be a gap. Consecutive entries that are only commits are one
---          text, a line each: id, thing id and `c`, with spaces between. For a group that was committed before, the reply is the
---          first one again, without the second list.
--- Most entries in a reply, beside twice the number of items of the group.
+-- returns  only the time (microseconds) if the group is not committed because it is late or was cancelled. Else the time and two
+--          lists. The first list has two values for each item. The first value is the write number: 0 if the item has none or
+--          repeats an id, -1 if it makes too many resources, -2 if its lock is lost or another owner has the lock to take.
+--          The second value is the answer of the first write with the id, or the previous owner of a taken lock, or empty.
+--          The second list has the next entries of the log for the node, usually up to the entries of this group;
+--          it is empty if there may be a gap. Consecutive entries that are only commits are one text, with one line for each
+--          entry: id, thing id and `c`, separated by spaces. If the group was committed before, the reply is the first reply,
+--          without the second list.
+-- Maximum number of entries in a reply, in addition to twice the number of items of the group.
 local more_entries = 500
--- Most bytes of these entries; the node reads the rest itself.
+-- Maximum bytes of these entries. The node itself reads the other entries.
 local most_bytes = 16 * 1024 * 1024
 local magic_sign = string.byte('$')
 
@@ -61,7 +61,7 @@ local function is_same(member, payload, wanted)
   return stored == payload or (string.byte(payload) >= 4 and identity(stored) == wanted)
 end
 
--- Returns whether a measurement is stored already; if not, the entry that it adds to the crowd of its datetime, or nil.
+-- Returns whether a measurement is already stored, and the entry that it adds to the crowd of its datetime, or nil.
 local function look(records_key, crowd_key, datetime, payload, explicit)
   if tonumber(datetime) > newest_datetime(records_key) then return false, nil end
   local there = redis.call('ZCOUNT', records_key, datetime, datetime)
@@ -175,7 +175,7 @@ local function next_number()
   return newest
 end
 
--- Returns the write number, the entry in the log, and whether the entry is for followers alone.
+-- Returns the write number, the entry in the log, and whether the entry is only for followers.
 local function commit(write)
   local number = next_number()
   is_given = true
@@ -245,7 +245,7 @@ local function read_lock()
   return { name = argument(), owner = argument() }
 end
 
--- Returns -2 if another owner has the lock, else the write number; and the owner before. The log shows it to that owner's node.
+-- Returns the write number (-2 if another owner keeps the lock) and the previous owner, whose node learns of this from the log.
 local function take_hold()
   local lock, way, from = read_lock(), argument(), nil
   if way == 'from' then from = argument() end
@@ -262,7 +262,7 @@ local function release_hold()
   return 0, ''
 end
 
--- Returns the write number, the answer of an earlier write with the id, and of `commit` the entry and whether it is passing.
+-- Returns the write number, the answer of an earlier write with the id, and the last two results of `commit`.
 local function decide(write)
   local first = write.digest ~= '' and first_answer(write.thing, write.digest)
   if first then return 0, first end

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Heartbeat of a node, which also removes dead nodes and checks the clock: a clock that is far behind the newest receipt time is
--- believed after a while without a step and without a break of the checks (contract 4.5); nodes check every 5 s.
+-- Heartbeat of a node, which also removes dead nodes and checks the clock. A clock far behind the newest receipt time is believed
+-- after it has run for some time without a step, if the checks had no break (contract 4.5). Nodes check every 5 s.
 -- ARGV     node, how long it counts as alive (ms), a time before which no clock is believed and no receipt time is given
 --          (ms), how far behind a clock is not believed at once, and after which time it is (ms)
 -- returns  the time (microseconds), the newest receipt time (ms), `from` and `to` of the newest step of the clock or 0 and 0 (ms),

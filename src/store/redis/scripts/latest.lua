@@ -6,8 +6,8 @@
 --            `thing`, thing id, key after which to begin or empty: every resource of that thing
 --            `everything`, thing id and key of the resource after which to begin, or both empty
 -- returns  newest write number; list of thing id, key and latest record in the form of a state, three for each
---          resource; the record is empty if there are so many newer ones that the caller has to search for it;
---          and, if there are more resources, thing id and key of the last one
+--          resource; the record is empty if so many records are newer that the caller has to search for it;
+--          and, if there are more resources, thing id and key of the last resource that was read
 -- The latest record of a magic resource is its state. States and records that are newer than the write number are left out:
 -- the log has the states and the newest records that were replaced or removed since.
 local as_of, selected = tonumber(ARGV[1]), ARGV[2]
@@ -15,7 +15,7 @@ local as_of, selected = tonumber(ARGV[1]), ARGV[2]
 local thing, key = ARGV[3], ARGV[4]
 
 local most_resources, most_bytes, most_newer, most_at_once = 256, 262144, 63, 64
--- First byte of the name of a magic resource, and the start of the names of ordinary ones.
+-- First byte of the name of a magic resource, and the start of the range of the names of ordinary resources.
 local magic, ordinary = 36, '[%'
 
 local found, bytes, looked_at = {}, 0, 0
@@ -23,8 +23,8 @@ local function is_full()
   return looked_at >= most_resources or bytes >= most_bytes
 end
 
--- The newest record up to `as_of` in the form of a state; empty if too many records are newer; nil if there is none. Begins with
--- one record, which is usually the one.
+-- The newest record up to `as_of`, in the form of a state; empty if too many records are newer; nil if there is none. First reads
+-- only one record, which is usually the wanted record.
 local function newest_record(records_key)
   local start, size = 0, 1
   repeat
@@ -92,7 +92,7 @@ local function each_name(names_key, from, look_at)
   end
 end
 
--- Returns whether it reached the last resource behind the key.
+-- Looks at the resources after the key `behind`. Returns whether it reached the last resource.
 local function look_at_thing(its_thing, behind)
   if behind == '' or is_magic(behind) then
     local names = redis.call('HKEYS', base .. 's:' .. its_thing)

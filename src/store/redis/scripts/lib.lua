@@ -1,4 +1,4 @@
--- Functions for all scripts, inserted behind the first line of each.
+-- Functions for all scripts, inserted after the first line of each script.
 --
 -- KEYS[1] is always the head of the store, `<prefix>:{0}:head`. Every other key that a script uses begins
 -- with the same `base`, so that it is in the same hash slot (src/store/redis/keys.ts, docs/reference/storage.md).
@@ -19,8 +19,8 @@ local function time_now()
   return begun_at
 end
 
--- How long no node could send a heartbeat because Redis was away, ms: this time does not count against nodes. A node sends
--- more than three heartbeats in `held_for`.
+-- How long no node could send a heartbeat because Redis was away, ms. This time does not count against nodes. Computed on the
+-- assumption that a node sends more than three heartbeats in `held_for`.
 local function time_away(now, held_for)
   local newest = redis.call('ZRANGE', base .. 'nodes', -1, -1, 'WITHSCORES')[2]
   return newest and math.max(0, now - (newest - held_for) - held_for / 3) or 0
@@ -35,14 +35,14 @@ end
 
 -- The newest numbered write of a node, kept since replies can be lost (numbered-writes.ts).
 --
--- Returns its number, 0 if there was none, and its reply, if it had an effect.
+-- Returns the number of the write (0 if there was none), and its reply if the write had an effect.
 local function newest_write(node)
   local number, reply = string.match(redis.call('GET', base .. 'g:' .. node) or '0 ', '^(%d+) (.*)$')
   return tonumber(number), reply ~= '' and cmsgpack.unpack(reply) or nil
 end
 
--- Returns the time; whether the write must have no effect, because it is late, cancelled or done before; and its reply if it was
--- done before.
+-- Returns the time; whether the write must have no effect, because it is late, cancelled or already done; and the reply if the
+-- write is already done.
 local function begin_write(node, number, deadline)
   local time = time_now()
   local newest, reply = newest_write(node)
@@ -68,7 +68,7 @@ local function owner_of(name)
   return redis.call('HGET', base .. 'h', name)
 end
 
--- Whether a call that names a lock may take effect; empty: it names none.
+-- Whether a call that names this lock may take effect. The name is empty if the call names no lock.
 local function is_held(name, owner)
   return name == '' or owner_of(name) == owner
 end
@@ -83,8 +83,8 @@ local function identity(payload)
   return #payload <= 24 and payload or redis.sha1hex(payload)
 end
 
--- Entries of the log may be trimmed if they are older than 10 minutes, or have about 100,000 newer ones behind them; an entry of
--- more than 4 KiB counts as several. `log-marks` has the write number of every 1,000th entry, newest first.
+-- An entry of the log may be trimmed if it is older than 10 minutes, or if there are about 100,000 newer entries. An entry of more
+-- than 4 KiB counts as several. `log-marks` has the write number of every 1,000th entry, newest first.
 local kept_microseconds = 600000000
 local kept_marks, mark_every, bytes_in_one = 100, 1000, 4096
 
@@ -94,7 +94,7 @@ local function trimmable_to()
   return math.max(time_now() - kept_microseconds, tonumber(mark), 0)
 end
 
--- Removes entries from the log, and notes the write number behind which it is complete.
+-- Removes entries from the log, and stores the write number after which the log is complete.
 local function trim(numbers)
   local ids, newest_trimmed = {}, tonumber(redis.call('HGET', KEYS[1], 'trimmed') or '0')
   for index, number in ipairs(numbers) do
@@ -106,8 +106,8 @@ local function trim(numbers)
   redis.call('HSET', KEYS[1], 'trimmed', text(newest_trimmed))
 end
 
--- Appends an entry, a list of names and values in turn (log-entry.ts). A `passing` entry is for followers alone, and not read
--- later: later passing entries remove it as soon as it may be trimmed.
+-- Appends an entry, in which names and values alternate (log-entry.ts). A `passing` entry is only for followers, and is not read
+-- later. When it may be trimmed, the next passing entry removes it.
 local function append_to_log(number, entry, passing)
   redis.call('XADD', base .. 'log', text(number) .. '-0', unpack(entry))
   local bytes = 0
@@ -121,7 +121,7 @@ local function append_to_log(number, entry, passing)
   if not passing then return end
   local limit, old = trimmable_to(), {}
   redis.call('RPUSH', base .. 'log-passing', text(number))
-  -- Each new passing entry removes up to two, so that their number shrinks.
+  -- Each new passing entry removes up to two old passing entries, so that their number shrinks.
   for _ = 1, 2 do
     local oldest = tonumber(redis.call('LINDEX', base .. 'log-passing', 0) or '0')
     if oldest == 0 or oldest > limit then break end
@@ -131,8 +131,8 @@ local function append_to_log(number, entry, passing)
   trim(old)
 end
 
--- Puts documents, names and JSON in turn; an empty string instead of JSON removes. Returns the names for the log, without
--- documents that change with each message, and that only the node with the session reads.
+-- Puts documents: names and JSON alternate, and an empty string instead of JSON removes the document. Returns the names for the
+-- log. Leaves out documents that change with each message, since only the node with the session reads them.
 local function put_documents(documents)
   local names = {}
   for at = 1, #documents, 2 do

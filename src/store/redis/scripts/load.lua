@@ -1,7 +1,7 @@
 #!lua
 -- Runs commands of a migration and sets its position: both or, if Redis is out of memory, neither.
 -- ARGV     position before, position after; then each command: number of words, the words
--- returns  nothing; an error if the position before is another
+-- returns  nothing; an error if the stored position differs from the position before
 local meta = base .. 'meta'
 
 if redis.call('HEXISTS', meta, 'migration') == 0 or (redis.call('HGET', meta, 'position') or '') ~= ARGV[1] then

@@ -1,6 +1,6 @@
 #!lua
--- Creates the format of a new store. Upgrades a store of an older format that this version reads, unless a node uses it: such a node
--- has an older version, and could not read new entries.
+-- Creates the format of a new store. Upgrades a store of an older format that this version reads, unless a node uses the store:
+-- that node has an older version, and could not read new entries.
 -- ARGV     format of this version, the older format, number of partitions
 -- returns  `taken` if the store was upgraded, `old` if it has the oldest format, whose number is the same as the older one's,
 --          `used` if a node uses it, else an empty string; then the fields and values of `meta`

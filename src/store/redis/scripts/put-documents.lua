@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Puts documents if those that were read have not changed. Also runs when Redis is out of memory: documents are small, and a put
--- may free memory (such as the removal of a thing from the registry).
+-- Puts documents if the documents that were read have not changed. Also runs when Redis is out of memory: documents are small, and
+-- a put may free memory, for example when it removes a thing from the registry.
 -- ARGV     name of the node, number of the write, its deadline (microseconds), number of documents that were read; each: name,
 --          JSON or empty. Then the documents to put; each: name, JSON or empty to remove
 -- returns  the time (microseconds); nothing more if the write is late or was cancelled. Else 1 if it is done, also before;

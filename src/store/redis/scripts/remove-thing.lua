@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Removes some resources of a thing; with the last of them, everything else but its log entries. Redis frees unlinked keys
--- in a thread of its own.
+-- Removes some resources of a thing. With the last resource, removes all other data of the thing, except log entries. Redis frees
+-- the memory of unlinked keys in a separate thread.
 -- ARGV     thing id
 -- returns  1 if there is more
 local thing = ARGV[1]

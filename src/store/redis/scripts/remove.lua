@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- Removes a piece of a removal: records of one resource, from the oldest on. The records of one datetime are in the order of
--- their write numbers, so behind the first record that stays all of that datetime stay, and a datetime is enough
--- to say where the next piece begins. If the newest record of an ordinary resource is removed, that is a commit.
+-- Does one piece of a removal: removes records of one resource, from the oldest on. Records of one datetime are in the order of
+-- their write numbers. So if one of them stays, all later records of that datetime stay, and a datetime is enough to say where
+-- the next piece begins. If the newest record of an ordinary resource is removed, the removal is a commit.
 -- ARGV     thing id, key, lowest datetime of the piece and highest datetime of the removal in the form of ZRANGE,
 --          newest write number whose records are removed, node,
 --          `keep-newest` if the newest record of the resource stays, else empty,
@@ -42,7 +42,7 @@ local function crowd_entry(datetime, member)
   return struct.pack('>I6', datetime) .. identity(string.sub(member, 10))
 end
 
--- Puts crowd entries back that an equal record needs which stays. The records that stay are the last of their datetime.
+-- Puts back crowd entries that are needed for an equal record that stays. The records that stay are the last of their datetime.
 local function put_back(datetime, gone)
   local first = redis.call('ZCOUNT', records, '-inf', '(' .. datetime) + compared
   local last = redis.call('ZCOUNT', records, '-inf', datetime) - 1
@@ -67,7 +67,7 @@ while from ~= '' and seen < records_in_piece and bytes < bytes_in_piece do
   local found = redis.call('ZRANGE', records, from, to, 'BYSCORE', 'LIMIT', 0, at_once, 'WITHSCORES')
   local count = #found / 2
   local rank = count > 0 and redis.call('ZRANK', records, found[1])
-  local last -- end of a run of records to remove; from the newest on, so that the ranks in front stay valid
+  local last -- end of a run of records to remove. Newest runs are removed first, so that lower ranks stay valid
   for place = count - 1, 0, -1 do
     local member, datetime = found[2 * place + 1], found[2 * place + 2]
     local goes = is_meant(member)

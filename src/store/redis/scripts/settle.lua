@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Returns the reply of a write whose reply was lost, or cancels the write if it had no effect yet. Does nothing if there was a
--- newer write since.
+-- Returns the reply of a write again if it was lost, or cancels the write if it had no effect yet. Does neither if there was a
+-- newer write since then.
 -- ARGV     name of the node, number of the write; 0 to ask for the time only
 -- returns  the time (microseconds); and, if the write had an effect, the first item of its reply after the time
 local node, number = ARGV[1], tonumber(ARGV[2])

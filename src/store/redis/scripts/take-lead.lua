@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Gives a node the lead of a task for a while, or renews it, unless another node leads. The leader has the lock `task/<task>`. Each
--- term has a unique number, so that a late command of one term is not taken for one of a later term.
+-- Makes a node the leader of a task for some time, or renews its term, unless another node leads. The leader has the lock
+-- `task/<task>`. Each term has a unique number, so that a late command of one term cannot act in a later term.
 -- ARGV     node, task, present term of the node or 0, duration (ms)
 -- returns  the term: a new one if the node may have lost the task meanwhile; 0 if another node leads
 local node, task, term, lifetime = ARGV[1], ARGV[2], ARGV[3], ARGV[4]

@@ -1,4 +1,4 @@
--- Functions for scripts that read the records of one resource in order, inserted behind lib.lua.
+-- Functions for scripts that read the records of one resource in order, inserted after lib.lua.
 --
 -- ARGV     begins with thing id, key, `asc` or `desc`,
 --          first datetime (ms) or empty, datetime after the last (ms) or empty
@@ -13,8 +13,8 @@ local function how_many(minimum, maximum)
   return redis.call('ZCOUNT', records_key, minimum, maximum)
 end
 
--- Number of records before the position, and if `inclusive` the one at the position, by a binary search among the records of
--- its datetime. Heads of members are compared as numbers: the comparison of strings in Lua depends on the locale of the server.
+-- Number of records before the position, or up to the position if `inclusive`. Uses a binary search among the records of its
+-- datetime. Heads of members are compared as numbers: the comparison of strings in Lua depends on the locale of the server.
 local function rank_of(wanted_position, inclusive)
   local datetime, number, place = struct.unpack('>I6I7I2', wanted_position)
   local low = how_many('-inf', '(' .. text(datetime))
@@ -38,11 +38,11 @@ local function is_known()
   return redis.call('ZCARD', records_key) > 0 or redis.call('SISMEMBER', base .. 'x:' .. thing, key) == 1
 end
 
--- Reads records after `position`, from the first if it is nil or empty: at most `most_records` records, or until they reach
--- `most_bytes`, at first `size` of them. Calls `take` with the datetime, as text, and the member of each record, and stops when
--- that returns true.
+-- Reads records after `position`, or from the first record if `position` is nil or empty. Reads `size` records in the first
+-- command. Stops after `most_records` records, at `most_bytes`, or when `take` returns true. Calls `take` with the datetime (as
+-- text) and the member of each record.
 --
--- Returns the position of the last record that was read, if there are more.
+-- Returns the position of the last record that was read, if there are more records.
 local function read_on(position, size, most_records, most_bytes, take)
   local count = redis.call('ZCARD', records_key)
   -- Ranks in ascending order, both inclusive.
@@ -72,7 +72,7 @@ local function read_on(position, size, most_records, most_bytes, take)
       if order == 'asc' then first = first + 1 else last = last - 1 end
       if is_last then break end
     end
-    -- About as many as still fit, if the next records are as large as those before.
+    -- About as many records as still fit, if the next records are as large as the records so far.
     size = math.min(size * 2, most_at_once, math.max(1, math.ceil((most_bytes - bytes) * looked_at / bytes)))
   end
   if first > last then return nil end
