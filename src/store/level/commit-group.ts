@@ -53,7 +53,7 @@ const noWrite: Outcome = { receipt: { writeNumber: 0, answer: {} } }
  * effect only when the group is on the disk.
  */
 export class CommitGroup {
-  /** Outcomes of the staged items, in order, which apply if the write succeeds. */
+  /** Outcomes of the staged items, in order. They apply only if the write succeeds. */
   readonly outcomes: (Outcome | Error)[] = []
   readonly #parts: GroupParts
   readonly #batch: Batch
@@ -255,7 +255,7 @@ export function isLong({ write }: LevelPendingCommit): boolean {
   return write?.store === true && write.records.length > mostAtOnce
 }
 
-/** Whether a write is refused on a full disk. A write that only removes states may free space, so it is never refused. */
+/** Whether a write is refused on a full disk. A write without id that only removes states is not refused: it may free space. */
 function takesRoom({ store, id, records, states = noStates }: Append): boolean {
   if (id !== undefined) return true
   return store && (records.length > 0 || states.some(({ record }) => record !== undefined))

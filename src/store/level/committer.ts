@@ -65,7 +65,7 @@ export class LevelCommitter {
     })
   }
 
-  /** Takes the group that is already staged, if it has exactly these items and none has expired. */
+  /** Takes the group that is already staged, if it has exactly these items and no item has expired. */
   #takeNext(pending: readonly LevelPendingCommit[]): CommitGroup | undefined {
     const next = this.#next
     // If the previous group failed, the staged items may have been rejected, and `pending` has different items.

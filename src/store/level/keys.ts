@@ -1,6 +1,6 @@
 /**
  * Every key of the database (see the diagrams in `docs/reference/storage.md`). Keys are bytes that LevelDB orders like memcmp. For
- * this order to be the order of reading, numbers are big-endian, and names end with a NUL, which no name can contain.
+ * this order to be the order of reading, numbers are big-endian, and a NUL follows each name, since no name can contain a NUL.
  */
 
 /** The letter with which each kind of key begins. Comments show: rest of the key (lengths in bytes) → value. */
@@ -8,9 +8,9 @@ export const prefix = {
   meta: 'm',
   /** Thing NUL key → resource number. */
   resource: 'k',
-  /** Thing NUL key → nothing: a resource that was written once and then emptied. */
+  /** Thing NUL key → empty. All records of this resource were removed. */
   emptied: 'x',
-  /** Key NUL thing → resource number; nothing for a magic resource with a state. Used to find the things that have a resource. */
+  /** Key NUL thing → resource number; empty for a magic resource with a state. Used to find the things that have a resource. */
   resourceByKey: 'b',
   /** Thing NUL key → state of a magic resource. */
   state: 's',

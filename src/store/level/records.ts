@@ -56,7 +56,7 @@ export function createRecords(
     sync,
     isFull: () => space.isShort,
     trimWriteIds: thingId => {
-      // If a trim fails, the next trim removes its ids too.
+      // If a trim fails, the next trim removes the same ids.
       commits.alone(() => writeIds.trim(thingId)).catch(() => {})
     },
   })
@@ -141,7 +141,7 @@ export function createRecords(
   }
 }
 
-/** Only a write without documents may pass another item, but never a write of the same sender or thing (contract §4.3). */
+/** Only a write without documents may pass another item. No write may pass a write of its sender or thing (contract §4.3). */
 function mayPass({ write, documents }: LevelPendingCommit, { write: before }: LevelPendingCommit): boolean {
   if (!write?.sender || documents.length > 0) return false
   return !before || (write.sender !== before.sender && write.thingId !== before.thingId)

@@ -71,7 +71,7 @@ export class Removals {
     )
   }
 
-  /** Runs removals one after another: two at a time could count the same record, or one could remove a record that the other keeps. */
+  /** Runs removals one after another. Otherwise two could count the same record, or one could remove a record kept by the other. */
   inTurn<T>(task: () => Promise<T>): Promise<T> {
     const removal = this.#newest.then(task)
     this.#newest = removal.catch(() => {})
@@ -85,7 +85,7 @@ export class Removals {
     if (resource === undefined) return 0
     const last = await this.#lastMeant(resource, removal)
     const records = recordKeys(resource, range.from, range.to)
-    // Removes the index first: otherwise a record sent again after its removal could count as already stored.
+    // Removes the index entries first: otherwise a record that is sent again after its removal could count as already stored.
     const index = duplicateKeys(resource, range.from, range.to)
     await removeKeys(database, index, (_, bytes) => bytes.readUIntBE(0, 6) <= lastWrite)
     const inFront = last && { gte: records.gte, lt: last }

@@ -38,7 +38,11 @@ export class Resources {
     return this.#cache.get(thingId)?.byKey.get(key)
   }
 
-  /** Caches the resources of these writes. @returns resource counts of things that get new resources, if cached or limited */
+  /**
+   * Caches the resources of these writes.
+   *
+   * @returns the number of resources of each thing that gets new resources, if that number is cached or has a limit
+   */
   async load(writes: readonly Append[]): Promise<Map<string, number>> {
     const missing = new Map<string, [thingId: string, key: string]>()
     const limited = new Set<string>()
@@ -99,7 +103,7 @@ export class Resources {
     return ofThing
   }
 
-  /** Bounds the cache. Must not be called while a group is being loaded, since its resources must stay cached. */
+  /** Bounds the cache. Must not be called while a group is being loaded, since the group's resources must stay cached. */
   evict(): void {
     for (const oldest of this.#cache.keys()) {
       if (this.#cached <= maximumCached) return
@@ -107,7 +111,6 @@ export class Resources {
     }
   }
 
-  /** Called when a resource is removed. */
   forget(thingId: string, key: string): void {
     const ofThing = this.#cache.get(thingId)
     if (!ofThing) return

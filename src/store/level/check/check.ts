@@ -31,7 +31,7 @@ export interface StoreCheck {
 
 /**
  * Verifies an embedded store that no process has open: every file against its checksums, every key and value against the format
- * (docs/reference/storage.md), and the relations between entries. Changes nothing. Unreadable content is reported as a fault.
+ * (docs/reference/storage.md), and the relations between entries. Changes no file. Unreadable content is reported as a fault.
  *
  * @param location directory of the database
  * @param onProgress called with the number of bytes of files, or of entries, checked so far

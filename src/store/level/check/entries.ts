@@ -182,7 +182,7 @@ export class EntryCheck {
     return fault ?? this.#checkPlaces([key, bytes])
   }
 
-  /** Counts the records of an entry. Each must sort after the previous record, and have the number of an existing write. */
+  /** Counts the records of an entry. Each record must sort after the previous record, and have the number of an existing write. */
   #checkPlaces(entry: Entry): string | undefined {
     let isInOrder = true
     let isOfWrites = true

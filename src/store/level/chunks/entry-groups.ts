@@ -11,7 +11,7 @@ export interface Grouping {
   readonly newest: number
   /** Maximum number of records in a chunk. */
   readonly records: number
-  /** Minimum number of records in a chunk at the end of the range, since more records may be added there later. */
+  /** Minimum number of records in the last chunk of the range. Fewer records are left unpacked, since more may be added later. */
   readonly least: number
 }
 
@@ -90,7 +90,7 @@ async function readSome(database: Database, range: KeyRange, newest: number) {
   return { entries, isAtEnd: true }
 }
 
-/** Index of the first entry to leave unpacked. It has the oldest of the newest `newest` records (or of fewer, if they are long). */
+/** Index of the first entry to leave unpacked, so that `newest` records are left, or fewer if they are long. */
 function newestFrom(entries: readonly Entry[], newest: number): number {
   let records = 0
   let bytes = 0

@@ -75,7 +75,7 @@ export class OldRecords {
     return { count: old.length, name }
   }
 
-  /** The duplicate keys of these records. An equal record that is kept loses its key too, but it is also too old. */
+  /** The duplicate keys of these records. An equal record that is kept loses its key too, but that record is also too old. */
   async #duplicateKeysOf(resource: number, records: readonly NamedRecord[]): Promise<Buffer[]> {
     const [first, last] = [records[0]?.record.datetime, records.at(-1)?.record.datetime ?? 0]
     const index = duplicateKeys(resource, first, last + 1)

@@ -33,7 +33,7 @@ const textEnd = '\x01'
 
 /** Indexed by number of decimals. With more than 15 decimals, a double has no digits left for its integer part. */
 const powersOfTen = Array.from({ length: 16 }, (_, exponent) => Number(`1e${exponent}`))
-/** Largest scaled number: for any two scaled numbers, twice their difference is a safe integer. */
+/** Largest scaled number. With this limit, twice the difference of two scaled numbers is always a safe integer. */
 const largestScaled = 2 ** 51 - 1
 
 export function packedValue(chunk: Chunk): Buffer {

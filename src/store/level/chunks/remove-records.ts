@@ -68,7 +68,7 @@ async function removePiece({ database, unpacked }: RemovalParts, range: KeyRange
   return { count, next: behind(newestName(last)) }
 }
 
-/** Removes records from an entry. @returns number of removed records, and the new keys under which the batch puts the others */
+/** Removes records from an entry. @returns number of removed records, and the new keys under which the batch puts the rest */
 export function takeOut(
   batch: Batch,
   entry: Entry,

@@ -41,7 +41,7 @@ export interface Surroundings {
   readonly watermark: Buffer | undefined
 }
 
-/** The surroundings of those records of the writes that may already be stored, by resource number. */
+/** By resource number: the surroundings of records that may already be stored. */
 export async function loadSurroundings(
   database: Database,
   resources: Resources,
@@ -181,7 +181,7 @@ class PartedChunks {
     this.#datetimes = datetimes
   }
 
-  /** @param stored chunk that does not sort before the chunks of earlier calls */
+  /** @param stored the chunks of successive calls are in ascending order */
   look(stored: StoredChunk): void {
     const [first, last] = [firstDatetime(stored.chunk), lastDatetime(stored.chunk)]
     while ((this.#datetimes[this.#next] ?? first) < first) this.#next++

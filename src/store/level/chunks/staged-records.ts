@@ -46,9 +46,9 @@ export class StagedRecords {
   #surroundings: ReadonlyMap<number, Surroundings> = new Map()
   /** Resources with a draft chunk of the write that is being staged. */
   readonly #drafted = new Set<StagedResource>()
-  /** The resource count of each thing to which the group adds resources, for things with a known count. */
+  /** Number of resources of each thing to which the group adds resources, if the number is known. */
   #growing = new Map<string, number>()
-  /** Keys that the batch adds, except the keys of the records of writes. */
+  /** Keys that the batch adds, except the keys of new records. */
   readonly #added: Buffer[] = []
 
   constructor(parts: StagedRecordsParts, batch: Batch, nextResource: number, behind?: StagedRecords) {
@@ -82,7 +82,7 @@ export class StagedRecords {
     return added.size > 0 && count + added.size > maximumResources
   }
 
-  /** @param records all records of the write, or the next part of them @returns those that were not stored before */
+  /** @param records all records of the write, or the next part of them @returns the records that were not stored before */
   stage(write: Append, records: readonly AcceptedRecord[], writeNumber: number): readonly AcceptedRecord[] {
     let repeated: Set<AcceptedRecord> | undefined
     const isOnly = write.records.length === 1
@@ -102,7 +102,7 @@ export class StagedRecords {
     this.#drafted.clear()
   }
 
-  /** Puts the parts of split chunks that have not been put yet, one per step. Called when all writes are staged. */
+  /** Puts the parts of split chunks that have not been put yet, one part per step. Called when all writes are staged. */
   *putParts(): Generator<void> {
     for (const ofThing of this.resources.values()) {
       for (const resource of ofThing.values()) {
@@ -144,7 +144,7 @@ export class StagedRecords {
     resources.evict()
   }
 
-  /** All keys that the batch adds, to undo a failed write. Keys of records are recreated, which is cheaper than keeping them. */
+  /** All keys that the batch adds, to undo a failed write. Record keys are computed again, which is cheaper than keeping them. */
   *addedKeys(commits: Iterable<Commit>): Generator<Buffer> {
     yield* this.#added
     for (const { thingId, writeNumber, records, stored } of commits) {
@@ -182,7 +182,7 @@ export class StagedRecords {
     resource.draft.add(record, record.place)
   }
 
-  /** Stages a record that is older than the newest of its resource: it may split a chunk. */
+  /** Stages a record that is older than the newest record of its resource, and so may split a chunk. */
   #stageLate(resource: StagedResource, record: AcceptedRecord, writeNumber: number): void {
     this.#putDraft(resource)
     resource.part(record.datetime)

@@ -45,7 +45,7 @@ export class StagedResource implements Resource {
     this.#chunks = surroundings?.chunks.map(({ chunk }) => chunk) ?? []
   }
 
-  /** Whether the record may have been stored before this group, in which case its point must be read. */
+  /** Whether the record may have been stored before this group. If so, the point of its datetime must be read. */
   mayBeStored(record: AcceptedRecord): boolean {
     return mayBeStored(record, this.#committed)
   }

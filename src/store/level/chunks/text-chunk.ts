@@ -8,7 +8,7 @@ import type { Chunk } from './chunk.ts'
  * record a head and the value as JSON text. The separators are control characters, which JSON text never contains.
  */
 
-/** First byte of a text chunk. The bytes of a single record never begin with it. */
+/** First byte of a text chunk. The bytes of a single record never begin with this byte. */
 export const textForm = 4
 const start = String.fromCharCode(textForm)
 const recordEnd = '\x01'

@@ -59,7 +59,7 @@ async function* entriesFrom(
   }
 }
 
-/** Implements `entriesIn` in descending order, in one read. Includes a chunk before the range, as it may reach into the range. */
+/** Implements `entriesIn` in descending order, in one read. Includes the chunk before the range: it may reach into the range. */
 async function* entriesBackTo(
   database: Readable,
   { gte: start, lt }: KeyRange,

@@ -112,7 +112,7 @@ export class Compactor {
     if (!this.#isStopped) await this.#attempt(() => this.#resources.packResource(resource), resource)
   }
 
-  /** @param resource is made due again if the task may succeed later @returns undefined if the task has failed */
+  /** @param resource is made due again after an error that may pass @returns undefined after any error */
   async #attempt<T>(task: () => Promise<T>, resource?: number): Promise<T | undefined> {
     try {
       return await task()

@@ -43,7 +43,7 @@ interface Removed {
   readonly entries: number
 }
 
-/** How many entries before a change may be joined with the entries after it. */
+/** How many entries before a change may be joined with the entries after the change. */
 const neighbours = 3
 /** After this many removed entries of a resource, its tables are compacted: `amidWork` while packing, `behindIt` afterwards. */
 const compactedAtOnce = { amidWork: 100_000, behindIt: 16_384 }
@@ -53,7 +53,7 @@ const mostUncompacted = 10_000
 /**
  * Packs the older entries of resources. A step is one atomic batch that puts chunks and removes the entries packed into them. The
  * batch is not synced, since the records are the same with or without it. No group is committed while the batch is written. The
- * batch is dropped if the resource has changed since its entries were read, except by an append after all records.
+ * batch is dropped if the resource has changed since its entries were read. Appends after all records do not count as changes.
  */
 export class ResourceCompactor {
   readonly #parts: ResourceCompactorParts
@@ -101,7 +101,7 @@ export class ResourceCompactor {
     return await this.#packRange(resource, range, grouping, recordKeys(resource, undefined, to).lt)
   }
 
-  /** The key of the entry `neighbours` entries before a record key. These entries may be joined with the entries after them. */
+  /** Goes back `neighbours` entries from a record key, since these entries may be joined with the entries after them. */
   async #inFrontOf(name: Buffer): Promise<Buffer> {
     const range = { gte: recordKeys(resourceInRecordKey(name)).gte, lt: name }
     if (Buffer.compare(range.gte, range.lt) >= 0) return name

@@ -66,7 +66,6 @@ export class Unpacked {
     this.changed(resourceInRecordKey(name), { from: datetime, to: datetime }, watermark)
   }
 
-  /** Called when a resource was removed. */
   forget(resource: number): void {
     if (this.#watched === resource) this.isChanged = true
     for (const each of [this.#grown, this.#due, this.#changes]) each.delete(resource)
@@ -116,7 +115,7 @@ export class Unpacked {
     return spans
   }
 
-  /** Puts back those spans of `takeSpans` that are still to be packed, and makes the resource due. */
+  /** Puts back the spans of `takeSpans` that are still to be packed, and makes the resource due. */
   putSpansBack(resource: number, spans: readonly Span[]): void {
     this.#changes.get(resource)?.spans.push(...spans)
     this.putBack(resource)

@@ -24,9 +24,9 @@ interface Puts {
 const noOptions = {}
 
 /**
- * Like `batch.put`, but accepts only bytes (copied) and text (encoded as UTF-8). It skips the support for other encodings,
- * sublevels and hooks, which takes a third of the time of `put`. `batch.length` does not count these puts, and a batch of length 0
- * is not written, so at least one `batch.put` or `batch.del` is needed too.
+ * Like `batch.put`, but accepts only bytes (copied) and text (encoded as UTF-8). `put` spends a third of its time on other
+ * encodings, sublevels and hooks. `batch.length` does not count these puts, and a batch of length 0 is not written, so at least one
+ * `batch.put` or `batch.del` is needed too.
  */
 export function putBytes(batch: Batch, key: Buffer, value: Buffer | string): void {
   ;(batch as unknown as Puts)._put(key, value, noOptions)
@@ -208,7 +208,7 @@ export class Database {
     }
   }
 
-  /** Like `use`, for a task that only reads. Waits while the database is reopened, and repeats the task if that interrupted it. */
+  /** Runs a task that only reads. Waits while the database is reopened, and repeats the task if the reopening interrupted it. */
   async read<T>(task: () => Promise<T>): Promise<T> {
     for (;;) {
       if (this.#reopening) await this.#reopening

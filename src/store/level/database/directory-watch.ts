@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 /** Time between two checks, milliseconds. */
 const interval = 1_000
-/** Milliseconds for which a check is valid. Needed since after a pause of the process, a write may complete before a check. */
+/** Milliseconds for which a check is valid. A limit is needed since a write may complete after a pause, before the next check. */
 const validity = 3_000
 /** Errors that do not mean that the directory is gone: the system was short of resources. */
 const transient: ReadonlySet<string | undefined> = new Set(['EAGAIN', 'EINTR', 'EMFILE', 'ENFILE', 'ENOMEM'])
@@ -42,7 +42,7 @@ export class DirectoryWatch {
     this.#timer.unref()
   }
 
-  /** Called before LevelDB opens the files again, which changes them. */
+  /** Called before LevelDB opens the files again, since opening changes the files. */
   stop(): void {
     clearInterval(this.#timer)
   }

@@ -79,8 +79,8 @@ export class DiskSpace {
   }
 
   /**
-   * Called before each write. Gives up the reserve if the disk is full. An earlier call would let the program that fills the disk
-   * take the reserve too. A reserve that is being created is kept, because then there is space again.
+   * Called before each write. Gives up the reserve if the disk is full. If the reserve were given up earlier, the program that
+   * fills the disk would take that space too. A reserve that is being created is kept, because then there is space again.
    */
   async makeRoom(): Promise<void> {
     if (this.#isReserveNeeded) await this.giveUpReserve()

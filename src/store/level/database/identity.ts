@@ -6,7 +6,7 @@ import { type Level, lastEntry } from './scan.ts'
 
 /**
  * Version of the layout of entries (keys.ts, ../chunks/record-chunk.ts, ../../record-value.ts) and of documents. A new kind of
- * entry needs a version number that was never used: a build assumes its layout for each version number that it knows.
+ * entry needs a version number that was never used: a build assumes a fixed layout for each version number that it knows.
  * docs/reference/storage.md lists all versions.
  */
 export const formatVersion = 4
@@ -20,7 +20,7 @@ export function newIdentity(): Buffer {
   return randomBytes(identityLength)
 }
 
-/** Whether a database may be created here. In the remains of a database without `CURRENT`, LevelDB would remove the tables. */
+/** Whether a database may be created in a directory: not over an earlier database, whose tables LevelDB would remove. */
 export async function mayHoldNewStore(location: string): Promise<boolean> {
   const names = await readdir(location).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []

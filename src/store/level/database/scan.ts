@@ -36,7 +36,7 @@ const mostAtOnce = 128
 const fewAtOnce = 16
 const usualBytesAtOnce = 16 * 1024
 
-/** Reads entries from any place in a range, as they were when the cursor or the snapshot was created. The caller must close it. */
+/** Reads entries from any place in a range, as of the creation of the cursor or snapshot. The caller must close the cursor. */
 export class Cursor {
   readonly #iterator: AbstractIterator<Level, Buffer, Buffer>
   #size: number

@@ -117,7 +117,6 @@ export class LevelCommitLog {
     )
   }
 
-  /** Called when the entries of a thing were removed. */
   forgetThing(thingId: string): void {
     this.#first.delete(thingId)
   }

@@ -29,7 +29,7 @@ export class RecentCommits {
     this.#capacity = capacity
   }
 
-  /** Write number from which on (inclusive) every commit in the log is known; Infinity if no commit is known. */
+  /** All commits in the log from this write number on (inclusive) are known. Infinity if no commit is known. */
   get from(): number {
     return this.#writeNumbers[0] ?? Number.POSITIVE_INFINITY
   }
@@ -47,7 +47,7 @@ export class RecentCommits {
     this.#lengths.push(bytes)
   }
 
-  /** Write numbers of the first known commits that match a query, in the query's order. Some of them may have been trimmed. */
+  /** Write numbers of the first known commits that match a query, in the query's order. Some of these may have been trimmed. */
   select({ after, before, order, limit, isOf, bytes }: RecentQuery): number[] {
     const selected: number[] = []
     let left = bytes
