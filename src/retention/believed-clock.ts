@@ -9,7 +9,7 @@ export interface Belief {
   readonly time: number
   /** Absent if the clock was not ahead of the believed time. */
   readonly ahead?: {
-    /** The earliest time that the clock has shown while ahead, plus the running time of the server since then. */
+    /** The earliest time that the clock has shown while it was ahead, plus the running time of the server since then. */
     readonly least: number
     /** How long the server has run with a clock that is ahead. */
     readonly ran: number

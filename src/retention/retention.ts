@@ -12,19 +12,19 @@ const looksPerAge = 20
 /** Bounds (inclusive) of the interval between two runs, milliseconds. */
 const leastInterval = 1_000
 const mostInterval = 3_600_000
-/** Share by which the interval varies at random, so servers that were started at the same time do not run at the same time. */
+/** The interval varies at random by this share, so that servers started at the same time do not run at the same time. */
 const jitter = 0.1
 /** Time before a failed store is tried again, milliseconds. */
 const retryAfter = 30_000
 const thingsAtOnce = 100
 /** The rest after each call of `removeOld`, as a multiple of the call's duration: a slow store gets a longer rest. */
 const restPerWork = 6
-/** Bounds (inclusive) of that rest, milliseconds. With longer rests, records could be added faster than they are removed. */
+/** Bounds (inclusive) of the rest after `removeOld`, milliseconds. With longer rests, writes could outpace removals. */
 const leastRest = 1
 const mostRest = 50
 /** Name of the document that stores the `Belief`. */
 const beliefName = 'believed-clock'
-/** Default of `keepEvery`, milliseconds. The next start does not count the running time since the last put. */
+/** Default of `keepEvery`, milliseconds. After a restart, the running time since the last put does not count. */
 const usualKeepEvery = 600_000
 
 export interface RetentionParts {
@@ -59,7 +59,7 @@ export class Retention {
     this.close = parts.nodes.lead('retention', (...term) => this.#work(...term))
   }
 
-  /** Call this before the first write: the first belief is the newest earlier receipt time. @throws ThingwireError of the store */
+  /** Call this before any write: the first belief depends on the newest receipt time. @throws ThingwireError of the store */
   static async open(parts: RetentionParts): Promise<Retention> {
     const first = { [beliefName]: { ...firstBelief(parts.clock) } }
     await parts.documents.transact([beliefName], ([belief]) => ({

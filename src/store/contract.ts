@@ -206,8 +206,8 @@ export interface DriverLocks extends Pick<Locks, 'onLost'> {
 
 /**
  * The ticket of an append or a put. The driver resolves the ticket after the commit, or rejects it with an error that the contract
- * of `Store` names. It settles expired tickets too, and it settles each ticket before later calls commit: if a call is rejected,
- * later calls with the same lock must be rejected first.
+ * of `Store` names. It settles expired tickets too. It settles each ticket before later calls commit, so that after a rejection,
+ * later calls with the same lock can be rejected too.
  */
 export interface CommitTicket<Result> extends Ticket<Result> {
   /** Whether the caller has stopped waiting for the result: a driver then drops the write unless its commit has begun. */

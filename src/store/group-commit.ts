@@ -8,7 +8,7 @@ export interface Committer<Item, Result> {
    * @returns one result per item, in order; an Error rejects only the ticket of its item
    */
   commit(items: readonly Item[], begun: () => void): Promise<readonly (Result | Error)[]>
-  /** Prepares the next item of the next group; never throws. @returns false if this item and later ones must wait for `commit` */
+  /** Prepares the next item of the next group; never throws. @returns false if this and all later items must wait for `commit` */
   prepare?(item: Item): boolean
   /** Whether `item` may be committed before `before`, which was pushed earlier. Default: no. */
   mayPass?(item: Item, before: Item): boolean
@@ -35,7 +35,7 @@ export class GroupCommit<Item extends { readonly ticket: CommitTicket<Result> },
   #isPreparing = false
 
   /**
-   * @param weigh weight of an item, in the unit of `maximumWeight`; an item heavier than `maximumWeight` is a group of its own
+   * @param weigh weight of an item, in the unit of `maximumWeight`; an item heavier than `maximumWeight` forms a group alone
    * @param turn returns a promise that resolves when the next group may be formed, or undefined if it may be formed now
    * @param onCommitted called after each commit with the number of its items and its duration in seconds
    */

@@ -36,7 +36,7 @@ export function encodeRecord({ value, geo }: Measured): Buffer {
 
 const headWithoutGeo = '\0'
 
-/** Like `encodeRecord`, but a record without geo gives a string (to be encoded as UTF-8), since a string is cheaper to make. */
+/** Like `encodeRecord`, but returns a string (UTF-8 when stored) for a record without geo, since a string is cheaper to make. */
 export function recordValue(record: StoredRecord): Buffer | string {
   return record.geo ? encodeRecord(record) : headWithoutGeo + record.value
 }

@@ -5,7 +5,7 @@ import { hash } from 'node:crypto'
 /** A resend is found by comparison with the first records of its datetime, at most this many. Further records are indexed. */
 export const comparedOneByOne = 256
 
-/** How many write ids are remembered per thing, and for how long (milliseconds, inclusive). A repeated write extends no time. */
+/** How many write ids are remembered per thing, and for how long (milliseconds, inclusive). A repeat does not extend the time. */
 export const rememberedIds = 1_000
 export const rememberedFor = 24 * 60 * 60 * 1000
 

@@ -3,7 +3,7 @@ import type { Append } from './contract.ts'
 /** Approximate bytes of a record, a state or a document in addition to its text. */
 const overhead = 32
 
-/** Approximate size of a commit in bytes. @param documents encoded as in the store; content null if a document is removed */
+/** Approximate size of a commit in bytes. @param documents in the encoding of the store; a null content removes the document */
 export function weigh(
   write: Append | undefined,
   documents: readonly (readonly [

@@ -111,7 +111,7 @@ export class TimeLimit {
   }
 
   /**
-   * Passes a new ticket to `begin`, and settles `ticket` like it. Rejects `ticket` if `begin` throws, or at the time limit.
+   * Passes a new ticket to `begin`. Settles `ticket` when `begin` settles the new ticket or throws, or at the time limit.
    *
    * @param lock named by the call: if the call expires or an outage rejects it, later calls of the lock's owner expire too
    */
@@ -127,7 +127,7 @@ export class TimeLimit {
   }
 
   #expireOverdue(): void {
-    // Expires calls overdue at the previous sweep. After a pause of the process, a sweep runs before commit results are received.
+    // Expires only calls that were overdue at the previous sweep: after a pause, results of commits may not be received yet.
     const overdueAt = this.#sweptAt
     this.#sweptAt = performance.now()
     for (;;) {

@@ -33,7 +33,7 @@ export interface Move {
   readonly documentOf: (name: string, document: Document) => Document | undefined
 }
 
-/** The move of one kind of entry. */
+/** How one kind of entry is moved. */
 export interface Stage {
   /** Range of the keys in the embedded store. */
   readonly range: KeyRange

@@ -24,7 +24,7 @@ export interface Verified {
   readonly commits: number
   readonly writeIds: number
   readonly refusedWrites: number
-  /** SHA-256 over one digest per resource, which is a SHA-256 over datetime, value and position of the resource's records. */
+  /** SHA-256 over the digests of all resources. Such a digest is a SHA-256 over datetime, value and position of the records. */
   readonly digest: string
 }
 
@@ -32,9 +32,9 @@ const pageSize = 1_000
 const resourcesAtOnce = 8
 
 /**
- * Reads and compares both stores: for each resource the number of its records, and a SHA-256 over their datetimes, values and
- * positions in order; the resource names of each thing, including emptied resources; each state, document, logged commit, write
- * id and refused write.
+ * Reads both stores and compares them: for each resource, the number of records and a SHA-256 over their datetimes, values and
+ * positions in order; for each thing, the resource names, including emptied resources; and each state, document, logged commit,
+ * write id and refused write.
  *
  * @param onRecords called with the number of records that were read since the last call
  * @throws Error for the operator that names the difference; ThingwireError store_unavailable

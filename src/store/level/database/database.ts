@@ -24,9 +24,9 @@ interface Puts {
 const noOptions = {}
 
 /**
- * Like `batch.put`, but accepts only bytes (copied) and text (encoded as UTF-8). `put` spends a third of its time on other
- * encodings, sublevels and hooks. `batch.length` does not count these puts, and a batch of length 0 is not written, so at least one
- * `batch.put` or `batch.del` is needed too.
+ * Like `batch.put`, but faster, since it accepts only bytes (copied) and text (encoded as UTF-8): `put` spends a third of its time
+ * on other encodings, sublevels and hooks. `batch.length` does not count these puts, and a batch of length 0 is not written, so at
+ * least one `batch.put` or `batch.del` is needed too.
  */
 export function putBytes(batch: Batch, key: Buffer, value: Buffer | string): void {
   ;(batch as unknown as Puts)._put(key, value, noOptions)

@@ -4,10 +4,10 @@ import type { AcceptedRecord, StoredRecord, Writable } from '../../../core/recor
 import type { Commit } from '../../contract.ts'
 
 /**
- * The text of a commit in the log: `<node> <receipt time, ms> <flags> <number of records> <JSON>`. `<node>` wrote the commit; it
- * is empty if `thingwire migrate` moved the commit. `<flags>` is the sum of 1 for `broadcast`, 2 for `stored` and 4 if a record
- * has a magic key. The JSON is `{records?, latest?}`: the new records in the order of the write, and the states that were put, as
- * a list of `{key, record?}`.
+ * The text of a commit in the log: `<node> <receipt time, ms> <flags> <number of records> <JSON>`. `<node>` names the node that
+ * wrote the commit, or is empty if `thingwire migrate` moved the commit. `<flags>` is the sum of 1 for `broadcast`, 2 for `stored`
+ * and 4 if a record has a magic key. The JSON is `{records?, latest?}`: the new records in the order of the write, and the states
+ * that were put, as a list of `{key, record?}`.
  */
 type CommitText = string
 
