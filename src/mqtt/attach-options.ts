@@ -6,14 +6,14 @@ import type { Relay } from './relay/relay.ts'
 export interface AttachOptions {
   /**
    * Whether the broker serves only Thingwire's clients. Default false: the host's hooks decide about all other clients. If true, an
-   * unknown credential is refused, and a connection without a credential is closed when it publishes on a foreign topic, or after
-   * 60 s without a valid token. With either value, a publish of an authenticated client on a foreign topic is acknowledged, dropped
-   * and reported (contract §7.7).
+   * unknown credential is refused. A connection without a credential is closed when it publishes outside Thingwire's topics, or
+   * after 60 s without a valid token. With either value, a publish of an authenticated client outside Thingwire's topics is
+   * acknowledged, dropped and reported (contract §7.7).
    */
   readonly ownsBroker?: boolean
   /** Maximum length that a packet may announce, bytes; also on the host's topics. Default 1 MiB. */
   readonly maxPacketSize?: number
-  /** How long the clients of an ended server process may take to return before their wills apply, milliseconds. Default 30,000. */
+  /** Time for clients to return after their server process has ended, milliseconds. After it, their wills apply. Default 30,000. */
   readonly willGrace?: number
   /** How long a client's socket may accept no bytes before the connection is closed, milliseconds. Default 5,000. */
   readonly drainTimeout?: number
@@ -23,11 +23,11 @@ export interface AttachOptions {
   readonly isDraining?: () => boolean
   /** Called with unexpected errors: faults of this program, not of a client or the store. */
   readonly onDefect?: (error: unknown) => void
-  /** Called once per outage of the store that delays work at the end of a connection, such as writing its will. */
+  /** Called once per outage of the store that delays work at the end of a connection, such as writing the client's will. */
   readonly onOutage?: (error: unknown) => void
   /**
    * Called when the admin or a client of several things publishes or subscribes where it is not allowed to (`not_a_write_topic`,
-   * `subscription_refused`): such a refusal is in no thing's list. The message names the topic without secrets.
+   * `subscription_refused`). These refusals are not listed under a thing. The message names the topic without secrets.
    */
   readonly onElsewhere?: (client: Client, error: ThingwireError) => void
 }
@@ -47,8 +47,8 @@ export const attachRules = {
 export interface DoorOptions extends Required<AttachOptions> {
   /** Serves topics that are not Thingwire's; undefined if the host serves them, or nobody does. */
   readonly relay: Relay | undefined
-  /** Called with a client that sent nothing for one and a half keep-alives, before its connection is closed. */
+  /** Called with a client that sent no packet for 1.5 times its keep-alive, before its connection is closed. */
   readonly onSilent: (client: Client) => void
-  /** Called with a CONNACK that the broker did not send itself. */
+  /** Called when Thingwire, not the broker, refuses a client with a CONNACK. */
   readonly onRefused: (client: Client, returnCode: number) => void
 }

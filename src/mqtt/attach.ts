@@ -139,7 +139,7 @@ function replaceHooks(broker: Aedes, door: MqttDoor): () => void {
       else authorizePublish.call(broker, client, packet, callback)
     },
 
-    // Likewise for subscriptions, except that the host itself may subscribe a client of Thingwire.
+    // For a client of Thingwire, this is called only if the relay or the host subscribes the client.
     authorizeSubscribe: (client, subscription, callback) => {
       const isOurs = door.knows(client) && !door.isHosts(client)
       if (isThingwireTopic(subscription.topic)) callback(null, null)
@@ -163,7 +163,7 @@ function replaceHooks(broker: Aedes, door: MqttDoor): () => void {
   }
 }
 
-/** Overrides members of an object. @returns a function that restores own members, and deletes overrides of inherited ones */
+/** Overrides members of an object. @returns a function that restores own members, and deletes overrides of inherited members */
 function replaceMembers<Replaced extends object>(target: Replaced, members: Replaced): () => void {
   const names = Object.keys(members) as (keyof Replaced)[]
   const own = names.map(name => [name, Object.getOwnPropertyDescriptor(target, name)] as const)

@@ -91,12 +91,12 @@ export function parseThingFilter(filter: string): ThingFilter | undefined {
 
 /** The messages of a thing that a filter selects. */
 export interface Selection {
-  /** Which messages on `values/<key>`: those of this key, or of every key if absent; undefined for none. */
+  /** Messages on `values/<key>`: for this key, or for every key if `key` is absent; undefined if none are selected. */
   readonly values: { readonly key?: string } | undefined
   readonly whole: boolean
   readonly errors: boolean
   readonly date: boolean
-  /** Selected only if the filter names it: a client that subscribes to `#` of a thing wants readings. */
+  /** Selected only if the filter names `limits`. A client that subscribes to `#` of a thing wants readings. */
   readonly limits: boolean
 }
 

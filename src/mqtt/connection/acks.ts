@@ -10,7 +10,7 @@ import type { ReadingTime } from './reading-time.ts'
 const ackHeaders = [undefined, types.puback << 4, types.pubrec << 4] as const
 const ackLength = 4
 
-/** Whether a refused PUBLISH is acknowledged, since the thing's list reports it. Without an ack, it would be resent for ever. */
+/** Whether to acknowledge a refused PUBLISH and list it under the thing. Without an ack, the client would resend it for ever. */
 export function isAcknowledged(error: unknown): boolean {
   return error instanceof ThingwireError && catalogue[error.reason].mqtt === 'report'
 }
@@ -51,7 +51,7 @@ class Entry implements Ticket<unknown> {
   }
 }
 
-/** Sends acks in the order of their packets (MQTT-4.6.0-2, -3; contract §4), and the acks of a group commit in one write. */
+/** Sends acks in the order of their packets (MQTT-4.6.0-2, -3; contract §4). Acks of the same group commit are sent together. */
 export class Acks {
   readonly #socket: Duplex
   readonly #readingTime: Pick<ReadingTime, 'readAt'>
@@ -74,7 +74,7 @@ export class Acks {
 
   /**
    * @param packet the packet that was read last
-   * @param onFailed called if the packet ends the connection; no later packet is acknowledged then
+   * @param onFailed called if the packet fails and is not acknowledged; later packets are not acknowledged either
    * @returns the ticket to settle with the result of the write
    */
   expect(packet: Publish, onFailed: () => void): Ticket<unknown> {

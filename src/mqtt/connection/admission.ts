@@ -15,7 +15,7 @@ import type { UsedTokens } from './used-tokens.ts'
 
 /** Maximum length of a client id, bytes (contract §7). */
 const maximumClientIdLength = 256
-/** Prefix of client ids inside the broker, except those of the host's clients. */
+/** Prefix of the client ids that Thingwire's clients have inside the broker. */
 const scopePattern = /^(thing\.[^:]*|session\.[^:]*|admin|anonymous\.[^:]*):/
 
 /** CONNACK return codes (MQTT-3.2.2-5, table 3.1): identifier rejected, unavailable, bad credentials, not authorized. */
@@ -39,7 +39,7 @@ interface Identified {
 }
 
 export interface Admission {
-  /** `host`: the credential is not Thingwire's, and the host has clients of its own. */
+  /** `host`: the client has no credential of Thingwire, and the broker also serves clients of the host. */
   readonly kind: 'principal' | 'anonymous' | 'host'
   /** The secret of a principal. Do not keep it after the connection has ended. */
   readonly credential: string | undefined
@@ -47,15 +47,15 @@ export interface Admission {
   readonly clientId: string
   /** The id that the client sent, without secrets. */
   readonly givenClientId: string
-  /** A will that is a write, or a message on another topic on which the client may publish. */
+  /** The will: a write, or a message on another topic that the client may publish on. */
   readonly will: WillContent | undefined
 }
 
 /**
  * Decides whether to accept a CONNECT (contract §7.1).
  *
- * @param ownsBroker whether to refuse a credential that is not Thingwire's
- * @param connection receives each credential before the credential is looked up, then its principal
+ * @param ownsBroker whether the broker serves only Thingwire's clients, so that an unknown credential is refused
+ * @param connection receives each credential before the credential is looked up, and finally the principal
  * @throws ConnectRefused
  * @throws ThingwireError of the store, if it is unavailable
  */
@@ -85,11 +85,11 @@ export async function admit(
 /** @param principal undefined if the client is anonymous */
 function scopedId(principal: Principal | undefined, clientId: string): string {
   if (!principal) return `anonymous.${randomUUID()}:${clientId}`
-  // The prefix is the thing, not the token, so a thing keeps its session when its token is rotated.
+  // The prefix contains the thing id, not the token, so a thing keeps its session when its token is rotated.
   return `${principalName(principal)}:${clientId === '' ? randomUUID() : clientId}`
 }
 
-/** The password if it is a credential, else the username if it is one. @throws ThingwireError if the store is unavailable */
+/** Tries the password as a credential, then the username. @throws ThingwireError if the store is unavailable */
 async function credentialOf(
   packet: ConnectPacket,
   access: Access,
@@ -106,7 +106,7 @@ async function credentialOf(
   return 'unknown'
 }
 
-/** Hashes a client id that contains a secret: some devices use their token, and logs and the broker's topics show client ids. */
+/** Hashes a client id that contains a secret, for example a device's token: logs and topics of the broker show client ids. */
 function withoutSecret(clientId: string, redactor: Redactor): string {
   return redactor.redact(clientId) === clientId ? clientId : hashToken(clientId)
 }
@@ -124,7 +124,7 @@ function assertClientId({ clientId, clean }: ConnectPacket, kind: Admission['kin
   if (kind === 'anonymous' && !clean) throw new ConnectRefused(5, 'a persistent session needs a credential')
 }
 
-/** A token in the will's topic is a credential, as in a PUBLISH. Wills of a host's clients on other topics are left to the host. */
+/** A token in the will's topic is a credential, as in a PUBLISH. The host handles its clients' wills on other topics. */
 async function willOf(
   { will }: ConnectPacket,
   credential: string | undefined,

@@ -21,7 +21,7 @@ import { KeepAlive } from './keep-alive.ts'
 import { UsedTokens } from './used-tokens.ts'
 
 export interface PacketHandler {
-  /** Takes packets in order. @returns a promise if nothing may be read until it resolves @throws Error to close the connection */
+  /** @returns a promise if no later packet may be read until the promise resolves @throws Error to close the connection */
   take(packet: Packet): Promise<void> | undefined
 }
 
@@ -74,7 +74,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   protocolVersion: Connect['protocolVersion'] = 4
   /** Time on the clock of `performance.now()`, milliseconds. */
   readonly openedAt = performance.now()
-  /** Set before CONNECT is accepted or refused; undefined if there is no known credential. */
+  /** Set before CONNECT is accepted or refused; undefined if the client has no known credential. */
   principal: Principal | undefined
   /** Set before CONNECT is answered. */
   admission: Admission | undefined
@@ -85,14 +85,14 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   relayed: RelayedClient | undefined
   /** The lock of the client id, if a principal has connected. */
   lock: TakenLock | undefined
-  /** The locks of an anonymous client, by the ids of the things whose tokens it has used. */
+  /** By thing id: the lock of an anonymous client for the thing. Set when the client has used the thing's token. */
   locksOfThings: Map<string, Lock> | undefined
   will: KeptWill | undefined
-  /** By thing id: how the client's latest subscription to the thing names it, as token or as id (contract §7.4). */
+  /** By thing id: the token or id that the client used in its latest subscription to the thing (contract §7.4). */
   readonly aliases = new Map<string, string>()
   readonly tokens = new UsedTokens()
 
-  /** @param accept passes Aedes the stream that it uses as the socket */
+  /** @param accept passes a stream to Aedes, which uses it as the client's socket */
   constructor(socket: Duplex, accept: (stream: Duplex) => Client, parts: ConnectionParts) {
     this.socket = socket
     this.#parts = parts
@@ -105,7 +105,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     this.live = new LiveClient({ live, clock, maxPacketSize, drainTimeout, socket, request, receiver: this })
     this.inbound = new Inbound(socket, this, reading)
     this.acks = new Acks(socket, this.inbound, reading.time, observer)
-    // `broker.end` lets the broker read the packets that it was already given.
+    // If the broker still has packets to read, it closes the connection after reading them.
     socket.once('end', () => this.broker.end() || socket.destroy())
     socket.once('error', error => this.broker.close(error))
   }
@@ -142,7 +142,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     return this.#end
   }
 
-  /** Refuses CONNECT. CONNACK is sent when the broker asks for the decision. */
+  /** Refuses CONNECT. CONNACK is sent later, when the broker calls `authenticate`. */
   reject(): void {
     this.#state = 'rejected'
   }
@@ -157,7 +157,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
 
   /** Continues with the packets after CONNECT. */
   resume(): void {
-    // The client may have left before the broker asked for the decision.
+    // The client may have left before the broker called `authenticate`.
     if (this.#state !== 'left') this.#state = 'connected'
     this.inbound.resume()
   }
@@ -174,7 +174,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     this.close(error)
   }
 
-  /** Closes the connection without an ack, so the client sends the packet again. */
+  /** Closes the connection without acknowledging pending packets, so that the client sends those packets again. */
   close(error: Error): void {
     this.inbound.stop()
     this.socket.destroy(error)
@@ -186,7 +186,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
 
   /** Closes the connection after a DISCONNECT. */
   leave(): void {
-    // After a DISCONNECT, Aedes does not publish the will of a host's client, and goes on handling the acks of a relayed client.
+    // After a DISCONNECT, Aedes does not publish the will of a host's client, and still handles the acks of a relayed client.
     if (this.isHosts || this.relayed) this.broker.send(disconnect)
     else this.socket.destroy()
   }
@@ -201,7 +201,6 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     }
   }
 
-  /** Passes the current packet to the broker. */
   passToBroker(): undefined {
     this.broker.send(this.inbound.raw)
   }
@@ -257,7 +256,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
         this.close(new Error('a packet began but did not end in time'))
         break
       case 'ping':
-        // Another answer does not help a client that reads none, or a connection that is about to close.
+        // A PINGRESP does not help a client that reads no answers, or a connection that is about to close.
         if (this.isConnected && inbound.isAnswering) socket.write(pingresp)
         break
       default:
@@ -265,7 +264,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     }
   }
 
-  /** A packet id, not used by the broker, for a PUBLISH to the client. */
+  /** The next packet id for a PUBLISH to the client. Skips ids that the broker uses. */
   nextMessageId(): number {
     this.#stayAhead()
     do this.#messageId = this.#messageId >= maximumMessageId ? 1 : this.#messageId + 1
@@ -273,7 +272,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     return this.#messageId
   }
 
-  /** Keeps our ids far from the broker's next ones: the broker counts up without checking which ids are in use. */
+  /** Keeps Thingwire's packet ids far from the broker's next ids. The broker counts up without checking which ids are in use. */
   #stayAhead(): void {
     const { newestId } = this.broker
     if (newestId === 0) return
@@ -300,12 +299,12 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     return (await unlessRefused(asking)) !== undefined
   }
 
-  /** The lock under which the connection writes to a thing; undefined if it has none, as for the host's clients. */
+  /** The lock under which the connection writes to a thing; undefined if there is none. Clients of the host never have a lock. */
   lockOf(thingId: string): Lock | undefined {
     return this.lock ?? this.locksOfThings?.get(thingId)
   }
 
-  /** Whether the client is the host's, not Thingwire's. */
+  /** Whether the client belongs to the host, not to Thingwire. */
   get isHosts(): boolean {
     return this.admission?.kind === 'host'
   }
@@ -320,7 +319,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   }
 }
 
-/** A stream that shows how many bytes it has of an incomplete WebSocket message. */
+/** A WebSocket stream that shows the number of received bytes of an incomplete message. */
 export interface ArrivingStream {
   readonly unfinishedBytes: number | undefined
 }

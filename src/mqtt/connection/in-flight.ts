@@ -4,14 +4,14 @@ import type { Publish } from '../packets/packet.ts'
 import type { MqttSession } from '../sessions/session.ts'
 import { type InFlightDocument, type InFlightWrite, inFlightName } from '../sessions/session-documents.ts'
 
-/** One promise shared by all committed writes: a connection may have 65,535 of them. */
+/** Shared by all committed writes to save memory: a connection may have 65,535 unreleased packets. */
 const committed = Promise.resolve()
-/** Number of bytes of a hash that a number can represent exactly. */
+/** Length of a digest, bytes: `readUIntBE` reads at most six. */
 const digestBytes = 6
 
-/** A QoS 2 PUBLISH before its PUBREL arrives. */
+/** A QoS 2 PUBLISH that the client has not released with PUBREL yet. */
 interface InFlightPacket {
-  /** Digest of target and payload; undefined until the target is known; `any` if the session document has no digest. */
+  /** Digest of target and payload; undefined until the target is known; `any` if the stored document has no digest. */
   write: number | 'any' | undefined
   /** Settles when the packet's write does. */
   committing: Promise<unknown>
@@ -21,17 +21,17 @@ export interface Arrival {
   readonly packet: InFlightPacket
   /** The earlier packet with the same id, if it is not released yet. */
   readonly before: InFlightPacket | undefined
-  /** Settles when the document of a released packet with this id is removed; the PUBCOMP of that packet is not sent yet. */
+  /** Set if a packet with this id is released but its PUBCOMP is not sent yet. Settles when that packet's document is removed. */
   readonly released: Promise<void> | undefined
 }
 
-/** Unreleased QoS 2 packets by packet id. All ids may be in use: some clients send thousands before they read the first PUBREC. */
+/** Unreleased QoS 2 packets by packet id. All ids may be in use: some clients send thousands of packets before reading a PUBREC. */
 export class InFlight {
   readonly #packets = new Map<number, InFlightPacket>()
-  /** Removals of documents, by the ids of packets between PUBREL and PUBCOMP. */
+  /** For each packet between PUBREL and PUBCOMP: the removal of its document, by packet id. */
   readonly #releasing = new Map<number, Promise<void>>()
 
-  /** @param packets packets of the resumed session, whose writes are stored */
+  /** @param packets unreleased packets of the resumed session; their writes are already stored */
   resume(packets: readonly InFlightWrite[]): void {
     for (const [messageId, write = 'any'] of packets) {
       this.#packets.set(messageId, { write, committing: committed })
@@ -49,7 +49,7 @@ export class InFlight {
       () => {
         packet.committing = committed
       },
-      // A failure ends the connection, and drops the packet with it.
+      // A failure ends the connection, so the packet is not needed any more.
       () => {},
     )
     return dealing
@@ -59,7 +59,7 @@ export class InFlight {
    * Releases a packet. After this call the client may use the id for another write (MQTT-4.3.3-2), even before PUBCOMP.
    *
    * @param forget removes the packet's document; called when the packet's write is committed
-   * @returns a promise that resolves when the document is removed, also for a second PUBREL; undefined if no write has this id
+   * @returns a promise that resolves when the document is removed, even if PUBREL is repeated; undefined if no packet has this id
    */
   release(messageId: number, forget: () => Promise<unknown>): Promise<void> | undefined {
     const packet = this.#packets.get(messageId)
@@ -75,13 +75,13 @@ export class InFlight {
   }
 }
 
-/** Sets the packet's digest. @returns whether it resends the earlier packet, to the same thing or topic (contract §4.4 (d)) */
+/** Sets the digest of the packet. @returns whether the packet resends the earlier packet with the same id (contract §4.4 (d)) */
 export function isResend(target: string, { dup, payload }: Publish, { packet, before }: Arrival): boolean {
   packet.write = digestOfWrite(target, payload)
   return dup && (before?.write === 'any' || before?.write === packet.write)
 }
 
-/** The document by which a later connection recognises a resend, put with the write; undefined if the session is not persistent. */
+/** The document by which a later connection recognises a resend; undefined if the session is not persistent. */
 export function inFlightDocuments(
   { clientId, isPersistent }: MqttSession,
   messageId: number,

@@ -6,20 +6,20 @@ import type { ReadingTime } from './reading-time.ts'
 /** Number of pending packets of a connection at which its socket is no longer read (contract §9). */
 const maximumPending = 256
 /**
- * Maximum number of pending bytes of a connection: about one read of a socket. With 1 MiB, the packets of ten connections survive
- * two garbage collections, which then take 16 % of the time instead of 8 %.
+ * Maximum number of pending bytes of a connection, about as many as one read of a socket. With 1 MiB, the packets of ten
+ * connections would survive two garbage collections: garbage collection would take 16 % of the time instead of 8 %.
  */
 const maximumPendingBytes = 64 * 1024
 /**
- * Maximum number of pending packets of all connections. When it is reached, each connection may have at most `leastPending`. More
- * packets would not speed up the disk, and the garbage collector would have to move them.
+ * Maximum number of pending packets of all connections. Once it is reached, each connection may have at most `leastPending`.
+ * More packets would not make the disk faster, and would burden the garbage collector.
  */
 const maximumPendingOfAll = 1_024
-/** Allows 500 packets a second if a sync takes 30 ms. Must be at least 1, or a connection would never be read again. */
+/** Allows a connection 500 packets a second if a disk sync takes 30 ms. With 0, a connection would never be read again. */
 const leastPending = 16
-/** At most this many packets of a connection count towards the total, so a few flooding clients do not limit other clients. */
+/** At most this many packets of a connection count towards `maximumPendingOfAll`, so a few clients cannot use it up. */
 const largestShare = 64
-/** Bytes per read. Bytes that the decoder does not take are unshifted to the socket, and read again. */
+/** Maximum number of bytes per read. Bytes that the decoder does not take are put back into the stream and read again. */
 const readSize = 16 * 1024
 
 export interface Reading {
@@ -34,19 +34,19 @@ export interface InboundOwner {
    * Called with packets in the order of arrival.
    *
    * @param now when the packet was read, milliseconds, by the clock of `ReadingTime`
-   * @returns a promise if no later packet may be read until it resolves
+   * @returns a promise if no later packet may be read until the promise resolves
    * @throws Error to close the connection
    */
   take(packet: Packet, now: number): Promise<void> | undefined
   /** Called when a packet is malformed or has failed. */
   onFailed(error: Error): void
-  /** Called with undecoded bytes of a released connection. */
+  /** Called with undecoded bytes after `release`. */
   relay(bytes: Buffer): void
   /** Whether the broker can take more packets or bytes. */
   readonly hasRoom: boolean
-  /** Number of bytes of answers that the client has not read. */
+  /** Total length of the answers that the client has not read, bytes. */
   readonly unreadAnswers: number
-  /** Called when reading stops until the socket drains. Disconnect the client if that never happens. */
+  /** Called when reading pauses until the socket drains. Must disconnect the client if the socket never drains. */
   onUnread(): void
 }
 
@@ -59,7 +59,7 @@ export class Inbound implements PacketSink {
   readonly #idle: (() => void)[] = []
   #pending = 0
   #pendingBytes = 0
-  /** Number of bytes that were unshifted to the socket. */
+  /** Number of bytes that were put back into the stream. */
   #givenBack = 0
   #isHeld = false
   /** Whether reading is held until a packet is handled. */
@@ -68,7 +68,7 @@ export class Inbound implements PacketSink {
   #isReading = false
   #isDraining = false
   #isGone = false
-  /** Whether all bytes go to the host's broker undecoded, once reading is not held. */
+  /** Whether all bytes are passed to the host's broker undecoded. Set by `release`. */
   #isReleased = false
 
   constructor(socket: Duplex, owner: InboundOwner, reading: Reading) {
@@ -84,7 +84,7 @@ export class Inbound implements PacketSink {
     return this.#decoder.raw
   }
 
-  /** Number of bytes received of a packet that is still arriving; undefined if there is none. */
+  /** Number of received bytes of an incomplete packet; undefined if no packet is incomplete. */
   get unfinishedBytes(): number | undefined {
     return this.#decoder.unfinishedBytes
   }
@@ -129,7 +129,7 @@ export class Inbound implements PacketSink {
     return this.#pending === 0 && this.#socket.readableLength === 0
   }
 
-  /** Whether a limit keeps the server from reading the client. */
+  /** Whether a limit keeps the server from reading from the client. */
   get isLimited(): boolean {
     return !this.#isFree()
   }
@@ -145,7 +145,7 @@ export class Inbound implements PacketSink {
     this.#isGone = true
   }
 
-  /** Relays all bytes from the first packet on that was not handled. */
+  /** Stops decoding. All bytes after the last handled packet are relayed. */
   release(): void {
     this.#isReleased = true
     this.#isStopped = false
@@ -202,7 +202,7 @@ export class Inbound implements PacketSink {
 
   /** Reads as much as the limits allow. */
   readonly read = (): void => {
-    // A packet that is handled synchronously causes this call while the decoder is still running.
+    // Handling a packet synchronously calls this method while the decoder is still running.
     if (this.#isReading || this.#isGone) return
     this.#isReading = true
     try {
@@ -218,7 +218,7 @@ export class Inbound implements PacketSink {
   #readPieces(): void {
     const socket = this.#socket
     while (this.mayTake()) {
-      // Unshifted bytes are one buffer: reading a part of it would copy the rest for each packet.
+      // Bytes that were put back form one buffer. Reading only a part of that buffer would copy the rest, for each packet again.
       const size = this.#givenBack || Math.min(socket.readableLength, readSize)
       this.#givenBack = 0
       // Without a size, `read()` makes an empty stream fetch more bytes.
@@ -238,7 +238,7 @@ export class Inbound implements PacketSink {
     return bytes.subarray(bytes.length)
   }
 
-  /** Stops reading a client that does not read its answers, since they would fill the memory. */
+  /** Stops reading from a client that does not read its answers. Otherwise unread answers would fill the memory. */
   #drain(): void {
     if (this.#isDraining || !this.#hasUnread()) return
     this.#isDraining = true
@@ -251,7 +251,7 @@ export class Inbound implements PacketSink {
 
   #hasUnread(): boolean {
     const socket = this.#socket
-    // Unread live messages do not count: a client may write for a long time before it reads any.
+    // Unread live messages do not count, since a client may write for a long time before it reads live messages.
     return socket.writableNeedDrain && this.#owner.unreadAnswers >= socket.writableHighWaterMark
   }
 }

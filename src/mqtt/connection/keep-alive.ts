@@ -1,27 +1,27 @@
 export interface Tick {
   /** Time on a monotonic clock, milliseconds. */
   readonly now: number
-  /** Whether the process was paused: packets that the client sent during the pause are still unread. */
+  /** Whether the process was paused since the previous tick. Packets that arrived during the pause are still unread. */
   readonly wasPaused: boolean
-  /** Whether a limit keeps the server from reading the client. */
+  /** Whether a limit keeps the server from reading from the client. */
   readonly isLimited: boolean
   /** Whether no packet is pending or unread. */
   readonly isIdle: boolean
-  /** Number of bytes received of a packet that is still arriving; undefined if there is none. */
+  /** Number of received bytes of an incomplete packet; undefined if no packet is incomplete. */
   readonly unfinishedBytes: number | undefined
 }
 
-/** `silent`: nothing came for 1.5 keep-alives. `unfinished`: a packet stopped arriving. `ping`: an unrequested PINGRESP is due. */
+/** `silent`: no packet came for 1.5 times the keep-alive. `unfinished`: a packet stopped arriving. `ping`: send a PINGRESP. */
 export type Verdict = 'silent' | 'unfinished' | 'ping' | undefined
 
 /**
- * The keep-alive of one client (MQTT-3.1.2-24). A client is neither silent nor slow while a limit keeps the server from reading it.
- * It is not silent while a packet is arriving.
+ * Watches one client's keep-alive (MQTT-3.1.2-24). A client does not count as silent while a packet is arriving. While a limit
+ * keeps the server from reading from the client, the client does not count as silent or slow.
  */
 export class KeepAlive {
   readonly #arrival = new SlowArrival()
   #pings = new UnaskedPings(0)
-  /** One and a half keep-alives, milliseconds. */
+  /** 1.5 times the keep-alive, milliseconds. */
   #patience = Number.POSITIVE_INFINITY
   #heardAt = 0
   /** `unfinishedBytes` of the previous tick. */
@@ -43,7 +43,7 @@ export class KeepAlive {
     this.#pings.answered(now)
   }
 
-  /** Interval of the PINGREQs sent to Aedes, which does not see all packets of the client; milliseconds. */
+  /** Interval of PINGREQs to Aedes, milliseconds. Aedes does not see all packets of the client, and would consider it silent. */
   get interval(): number {
     return this.#patience / 3
   }
@@ -71,8 +71,8 @@ const arrivalPeriod = 60_000
 const leastGrowth = 60 * 1024
 
 /**
- * Notices a packet or message that stops arriving: within each minute it must end or grow by 60 KiB, since it occupies memory until
- * it ends. A modem with 1 KiB/s can send the largest packet; a slower one can send packets that take less than a minute.
+ * Notices a packet or message that stops arriving. An incomplete packet occupies memory, so within each minute it must end or grow
+ * by 60 KiB. A modem with 1 KiB/s can send packets of any size; a slower modem can send packets that take less than a minute.
  */
 export class SlowArrival {
   #since: number | undefined
@@ -86,7 +86,7 @@ export class SlowArrival {
   /**
    * Call this at least every second.
    *
-   * @param bytes number of bytes received of the packet; undefined if none has begun
+   * @param bytes number of received bytes of the packet; undefined if no packet has begun
    * @param now time on any monotonic clock, milliseconds
    */
   isOverdue(bytes: number | undefined, now: number): boolean {
@@ -106,8 +106,8 @@ export class SlowArrival {
 }
 
 /**
- * Decides when to send a PINGRESP without a PINGREQ. While a limit keeps writes unread, a PINGREQ after them gets no answer, and
- * the client would consider the connection dead (contract §9).
+ * Decides when to send a PINGRESP that was not requested. While a limit keeps the server from reading, PINGREQs stay unread too,
+ * and without an answer the client would consider the connection dead (contract §9).
  */
 export class UnaskedPings {
   /** Half of the keep-alive, milliseconds: some clients wait for an answer only until their next PINGREQ. */
@@ -128,7 +128,7 @@ export class UnaskedPings {
   /**
    * Call this at least every half second.
    *
-   * @param isLimited whether a limit keeps the server from reading the client
+   * @param isLimited whether a limit keeps the server from reading from the client
    * @param isIdle whether no packet is pending or unread
    */
   isDue(isLimited: boolean, isIdle: boolean, now: number): boolean {

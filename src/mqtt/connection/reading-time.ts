@@ -1,14 +1,13 @@
-/** Time for reading packets in one turn of the event loop, milliseconds. The writes of one turn share a group commit. */
+/** Maximum time for reading packets in one turn of the event loop, milliseconds. Writes read in one turn share a group commit. */
 const longest = 6
 
 /**
- * Limits the time spent on reading packets in each turn of the event loop, for all connections together. So timers, HTTP and live
- * messages do not wait until everything that a hundred sockets have received is read. A connection that finds no time left is
- * queued after other connections, so none can take two turns in a row.
+ * Limits the time spent on reading packets in each turn of the event loop, for all connections together. Otherwise timers, HTTP
+ * and live messages would wait until all received packets are read. If no time is left, connections queue up and take turns.
  */
 export class ReadingTime {
   readonly #now: () => number
-  /** When the newest packet was read, milliseconds. Reading the clock again would cost as much as reading a packet. */
+  /** When the latest packet was read, milliseconds. Use this value: reading the clock costs as much time as reading a packet. */
   readAt = 0
   /** When the first packet of this turn was read, milliseconds. */
   #begin: number | undefined

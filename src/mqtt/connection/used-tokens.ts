@@ -2,14 +2,14 @@ import { strikeOut } from '../../core/refusals/redactor.ts'
 import { hashToken, isToken } from '../../core/token.ts'
 
 /**
- * The tokens that a connection has used: revoking any of them closes it. A token in a topic counts even if the connection has
- * another credential, since the client may go on with either.
+ * The tokens that a connection has used. The connection is closed when one of these tokens is revoked. A token in a topic counts
+ * even if the client connected with another credential.
  */
 export class UsedTokens {
   /** SHA-256 hash of each token. */
   readonly #hashes = new Map<string, string>()
 
-  /** Call this before looking the token up, so that a revocation in between is noticed. */
+  /** Call this before looking up the token. Otherwise a revocation during the lookup would be missed. */
   relyOn(credential: string): void {
     // Only tokens can be revoked while the server runs.
     if (this.#hashes.has(credential) || !isToken(credential)) return
@@ -26,7 +26,7 @@ export class UsedTokens {
     return this.#hashes.size > 0
   }
 
-  /** Removes the tokens from a text, whole or cut, in any spelling. */
+  /** Redacts the tokens in a text, whether a token is whole, cut or escaped. */
   strikeOut(text: string): string {
     let struck = text
     for (const token of this.#hashes.keys()) struck = strikeOut(token, struck)

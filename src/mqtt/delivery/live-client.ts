@@ -12,9 +12,9 @@ import { errorsTopic, selectionOf } from '../topics.ts'
 import { type AckedParts, messageAt, type Outgoing } from './outgoing.ts'
 import { RetainedDelivery } from './retained-delivery.ts'
 
-/** Size from which no more packets are joined into one write to the socket, bytes. */
+/** Packets are joined into one write to the socket until the write has at least this many bytes. */
 const joinedBytes = 16 * 1024
-/** Memory of a queued message in addition to its payload, bytes. */
+/** Memory that a queued message needs in addition to its payload, bytes. */
 const messageOverhead = 64
 
 interface LiveClientParts
@@ -29,9 +29,9 @@ interface LiveClientParts
 export interface Receiver {
   /** The next packet id, 1 to 65,535. */
   nextMessageId(): number
-  /** How the client spells a thing: as its token or its id. */
+  /** The token or id that the client uses for a thing. */
   aliasOf(thingId: string): string
-  /** `principalName` of the client, or a name that only this connection has: readers take turns by name. */
+  /** `principalName` of the client, or a name unique to this connection. Readers with different names take turns. */
   readonly reader: string
   /** Whether the client may see a thing. @throws ThingwireError if the store is unavailable */
   maySee(thingId: string): Promise<boolean>
@@ -39,7 +39,7 @@ export interface Receiver {
 
 interface Resumption {
   readonly gap: Slot<Outgoing>
-  /** Number of the write with the newest missed message. */
+  /** Number of the newest write with missed messages. Later writes are delivered live. */
   readonly upTo: number
   /** Retained messages that the session is still owed. */
   readonly retained?: RetainedDelivery | undefined
@@ -84,22 +84,22 @@ export class LiveClient implements Subscriber {
     this.brokerPackets = new BrokerPackets(this.#outbox)
   }
 
-  /** Number of bytes of answers that the client has not read. */
+  /** Total length of the answers that the client has not read, bytes. */
   get unreadAnswers(): number {
     return this.#outbox.foreignBytes
   }
 
-  /** Ends the connection if its socket accepts nothing for `drainTimeout`. */
+  /** Ends the connection if its socket accepts no bytes for `drainTimeout`. */
   watch(): void {
     this.#outbox.watch()
   }
 
-  /** Begins the live messages of the session, after a slot for missed messages. @throws ThingwireError of the store */
+  /** Reserves a slot for missed messages, and queues live messages after that slot. @throws ThingwireError of the store */
   async resume(session: MqttSession): Promise<void> {
     const owed = owedRetained(session)
     if (owed.length === 0) {
       if (!session.isFromElsewhere) return this.#begin(session)
-      // Wait for the commits that the other node may have sent: they may not have reached this node yet.
+      // The other node may have sent messages of commits that have not reached this node yet: wait for those commits.
       return await this.#parts.live.catchUp(() => this.#isClosed || this.#begin(session))
     }
     const retained = await this.#prepareRetained(session, owed, () => this.#begin(session))
@@ -165,7 +165,7 @@ export class LiveClient implements Subscriber {
     })
   }
 
-  /** Calls `begin` at the place in the order of live messages where the retained messages belong. */
+  /** Takes a snapshot for retained messages. Calls `begin` after the live messages that the snapshot covers, before later ones. */
   async #prepareRetained(
     { interests }: MqttSession,
     subscriptions: readonly Subscription[],
@@ -233,13 +233,13 @@ export class LiveClient implements Subscriber {
       const qos = wantedQoS(write, place, interest)
       if (qos === undefined) continue
       const message = messageAt(write, place, qos)
-      // A write that is not stored gets no position: after a crash, another write may get its number.
+      // A write that is not stored gets no position: after a crash, another write may get the same write number.
       this.#outbox.push(stored && qos === 1 ? { ...message, position: { writeNumber, place } } : message)
     }
   }
 
   deliverRefused(thingId: string, payload: Buffer): void {
-    // The message has no position, so it is not sent again to a client that returns: the last 100 can be read over HTTP.
+    // Without a position, the message is not sent again to a returning client. The last 100 refused writes can be read over HTTP.
     const qos = this.#session?.interests.in(thingId).errors
     if (qos !== undefined) this.#outbox.push({ thingId, topic: errorsTopic, payload, qos })
   }
@@ -258,7 +258,7 @@ export class LiveClient implements Subscriber {
   /** Stops sending. May be called more than once. */
   close(): void {
     if (this.#isClosed) return
-    // If everything is acknowledged, the next connection need not read these commits again.
+    // If every message is acknowledged, the next connection need not search the commits up to here for missed messages.
     if (this.#outbox.isEmpty && !this.#hasMissed) {
       const position = { writeNumber: this.#parts.live.writeNumber, place: Number.MAX_SAFE_INTEGER }
       this.#session?.unacked.settle(position)
@@ -312,13 +312,13 @@ function owedRetained({ interests }: MqttSession): readonly Subscription[] {
   return [...interests].filter(({ owedRetained }) => owedRetained !== undefined)
 }
 
-/** While fewer bytes than this are queued, there is room for more packets of the broker. */
+/** While fewer bytes than this are queued, there is room for more packets from the broker. */
 const mostWaiting = 256 * 1024
 
-/** Packets of the broker on topics that are not Thingwire's, on their way through the outbox of a client. */
+/** Sends packets from the broker, on topics that are not Thingwire's, through the outbox of a client. */
 class BrokerPackets {
   readonly #outbox: Outbox<Outgoing>
-  /** Number of queued bytes, including those of held packets. */
+  /** Number of queued bytes, including the bytes of held packets. */
   #waiting = 0
   /** Packets that must not overtake the answer to a SUBSCRIBE or UNSUBSCRIBE. */
   #held: Outgoing[] | undefined
@@ -328,7 +328,7 @@ class BrokerPackets {
     this.#outbox = outbox
   }
 
-  /** @param isPaced whether the sender waits for room; if so, the packets do not count towards the 8 MiB of a stuck subscriber */
+  /** @param isPaced whether the sender waits for room. If so, the packets do not count towards the 8 MiB that may be queued. */
   push(packets: Buffer, isPaced: boolean): void {
     this.#waiting += packets.length
     const item = { thingId: '', topic: () => '', payload: packets, qos: 0, isEncoded: true, isPaced } as const
@@ -359,7 +359,7 @@ class BrokerPackets {
     for (const resolve of this.#onRoom.splice(0)) resolve()
   }
 
-  /** The closed outbox drops everything, so there is room. */
+  /** The closed outbox drops all messages, so there is room. */
   close(): void {
     this.left(Number.POSITIVE_INFINITY)
   }

@@ -3,7 +3,7 @@ import { payloadOf } from '../sessions/missed.ts'
 import type { MessagePosition } from '../sessions/unacked.ts'
 import { valuesTopic, wholeTopic } from '../topics.ts'
 
-/** Retained messages of one delivery: notified when one of them is sent or acknowledged. */
+/** A delivery of retained messages. Notified when one of its messages is sent or acknowledged. */
 export interface AckedParts {
   sent(messageId: number): void
   acked(messageId: number): void
@@ -12,7 +12,7 @@ export interface AckedParts {
 /** A message to a client. The topic is made when the message is sent. */
 export interface Outgoing {
   readonly thingId: string
-  /** @param ref the client's spelling of the thing */
+  /** @param ref the token or id that the client uses for the thing */
   readonly topic: (ref: string) => string
   readonly payload: Buffer
   readonly qos: 0 | 1

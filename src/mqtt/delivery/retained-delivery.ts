@@ -7,20 +7,20 @@ import { deliveredQoS, type Interests, refsOf, type Subscription } from '../sess
 import { dateTopic, limitsTopic, parseThingFilter, selectionOf, valuesTopic } from '../topics.ts'
 import type { AckedParts, Outgoing } from './outgoing.ts'
 
-/** Limits concurrent reads across all clients: 50 clients with 90 things each need 4,500 views, and writes use the same thread pool. */
+/** Limits concurrent reads of all clients: 50 clients with 90 things each need 4,500 views, and writes use the same thread pool. */
 const views = new FairQueue(3)
 
 interface RetainedDeliveryParts {
-  /** `principalName` of the client, or a name that only one connection has: readers take turns by name. */
+  /** `principalName` of the client, or a name unique to the connection. Readers with different names take turns. */
   readonly reader: string
-  /** Taken at the place of the gap in the order of live messages, and closed by this class. */
+  /** Contains the writes whose live messages come before `gap`. Closed by this class. */
   readonly snapshot: Snapshot
   readonly gap: Slot<Outgoing>
   readonly subscriptions: readonly Subscription[]
   readonly interests: Interests
   readonly maySee: (thingId: string) => Promise<boolean>
   readonly clock: ReceiptClock
-  /** The limit to announce, bytes. */
+  /** Announced to the client, bytes. */
   readonly maxPacketSize: number
 }
 
@@ -39,7 +39,7 @@ export class RetainedDelivery implements AckedParts {
     const { reader, snapshot, gap, subscriptions, maySee, clock, maxPacketSize } = this.#parts
     try {
       this.#pushOnce('limits', limitsTopic, () => JSON.stringify({ maxPacketSize }))
-      // The date is pushed after the limits: a forwarder begins to write when it receives the date.
+      // The date is pushed after the limits: a forwarder begins to write when it receives the date, and must know the limits then.
       this.#pushOnce('date', dateTopic, () => serverTimeText(clock.now(), 'UTC'))
       for await (const page of views.stream(reader, retainedView(snapshot, subscriptions, maySee))) {
         for (const { latest, qos } of page) {

@@ -2,7 +2,7 @@ import { type Lock, LockLost, type Locks, type TakenLock } from '../../core/lock
 import type { Connection } from '../connection/connection.ts'
 import { clientLock } from '../sessions/client-lock.ts'
 
-/** The locks of clients (contract §4.2): a client's newest connection, on any node, replaces its previous one (MQTT-3.1.4-2). */
+/** The locks of clients (contract §4.2). A client's newest connection, on any node, replaces the previous one (MQTT-3.1.4-2). */
 export class ClientLocks {
   readonly #locks: Locks
   readonly #onReplaced: (connection: Connection, name: string) => void
@@ -10,7 +10,7 @@ export class ClientLocks {
   /** Connections by owner of the lock. */
   readonly #connections = new Map<string, Connection>()
   #underWay = 0
-  /** Owners that lost their lock while a `take` was under way: their connection may not be in `#connections` yet. */
+  /** Owners that lost their locks during a call of `take`. Their connections may not be in `#connections` yet. */
   readonly #lost = new Set<string>()
 
   /** @param onReplaced called before a replaced connection is closed, with the name of its lock */
@@ -25,7 +25,7 @@ export class ClientLocks {
   }
 
   /**
-   * Takes the client's lock. When this resolves, everything that former owners have stored can be read.
+   * Takes the client's lock. When this resolves, all documents stored by former owners of the lock can be read.
    *
    * @param clientId client id inside the broker
    * @throws LockLost if the connection is closed and another connection has the lock
@@ -43,7 +43,7 @@ export class ClientLocks {
     }
   }
 
-  /** A closed connection may still have pending PUBLISHes, but must not replace another connection. */
+  /** A closed connection may need the lock for pending PUBLISHes, but must not replace another connection. */
   async #takeFor(connection: Connection, name: string): Promise<TakenLock> {
     if (!connection.socket.destroyed) return await this.#locks.take(name)
     const lock = await this.#locks.takeFrom(name, undefined)
@@ -51,7 +51,7 @@ export class ClientLocks {
     return lock
   }
 
-  /** Whether the owner is a connection of this node whose CONNECT was refused. */
+  /** Whether this node refused the CONNECT of the connection that owns the lock. */
   isRefused(owner: string): boolean {
     return this.#connections.get(owner)?.state === 'rejected'
   }

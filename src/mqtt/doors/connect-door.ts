@@ -28,11 +28,11 @@ interface ConnectDoorParts extends Pick<DoorOptions, 'ownsBroker' | 'relay' | 'o
   readonly isClosing: () => boolean
 }
 
-/** The broker's question whether to accept a client. Exactly one of these functions is called. */
+/** The broker asks whether to accept a client. Exactly one of these functions is called. */
 export interface BrokerQuestion {
   readonly accept: () => void
   readonly refuse: (refusal: ConnectRefused) => void
-  /** Lets the host decide about its own client. */
+  /** For a client of the host: the host decides. */
   readonly askHost: () => void
 }
 
@@ -45,9 +45,9 @@ export class ConnectDoor {
   }
 
   /**
-   * Handles CONNECT, from the decoded packet to the messages that the session is owed (contract §7.1). Never rejects.
+   * Handles a CONNECT, and sends the messages that the session is owed (contract §7.1). Never rejects.
    *
-   * @param handToBroker passes the changed packet to the broker; resolves when the broker asks for the decision
+   * @param handToBroker passes the changed packet to the broker; resolves when the broker asks whether to accept the client
    */
   async connect(
     connection: Connection,
@@ -59,7 +59,7 @@ export class ConnectDoor {
     const broker = await handToBroker()
     if (refusal) return broker.refuse(refusal)
     if (connection.isHosts) return broker.askHost()
-    // The connection checks the keep-alive itself: the broker reads nothing until its persistence has answered.
+    // The connection checks the keep-alive. The broker cannot: it reads no packet until its persistence has answered.
     packet.keepalive = 0
     connection.accept()
     broker.accept()
@@ -82,7 +82,7 @@ export class ConnectDoor {
     }
   }
 
-  /** Handles credential, admission, lock, session, topics, will. @throws ConnectRefused @throws ThingwireError @throws LockLost */
+  /** Checks the credential, takes the lock, begins the session, stores the will. @throws ConnectRefused ThingwireError LockLost */
   async #admit(connection: Connection, packet: ConnectPacket): Promise<void> {
     const { things, ownership, isClosing, ownsBroker, sessions } = this.#parts
     const { access, isReady } = things
@@ -102,7 +102,7 @@ export class ConnectDoor {
       // Otherwise the broker would store the will's topic, which contains the token, and publish the will.
       delete packet.will
     }
-    // The connection may have been closed, or refused because it took too long.
+    // The connection may have been closed in the meantime, or refused because admission took too long.
     if (connection.state === 'rejected' || connection.socket.destroyed) return
     restoreAliases(connection)
     if (connection.session) await connection.live.resume(connection.session)
@@ -122,7 +122,7 @@ export class ConnectDoor {
       connection.session = session
       connection.inFlight.resume(inFlight)
     } catch (error) {
-      // The session may have come from the previous connection; its acks must still be stored.
+      // The session may have been taken over from the previous connection. That connection's acks must still be stored.
       connection.session = sessions.heldBy(clientId, lock)
       throw error
     }
@@ -146,7 +146,7 @@ export class ConnectDoor {
     }
     await ownership.prove(connection, thingId)
     const lock = connection.lockOf(thingId)
-    // latin1 keeps every byte: a body that is not UTF-8 must reach the check unchanged, to be refused.
+    // latin1 keeps every byte. A body that is not UTF-8 must stay unchanged, so that the write is refused.
     const read = Buffer.from(body, 'base64').toString('latin1')
     const struck = Buffer.from(connection.tokens.strikeOut(read), 'latin1')
     const kept = { ...will, owner: ownerOf(admission, thingId), body: struck.toString('base64') }
@@ -163,7 +163,7 @@ export class ConnectDoor {
     send().catch((error: Error) => connection.close(error))
   }
 
-  /** Counts bad credentials per address. Above the limit, the limit becomes the reason of the refusal (contract §9). */
+  /** Counts bad credentials per address. Above the limit, the refusal names the limit as its reason (contract §9). */
   #limited(connection: Connection, refusal: ConnectRefused): ConnectRefused {
     if (refusal.returnCode !== 4) return refusal
     const error = this.#parts.countFailure(connection, new ThingwireError('invalid_session'))
@@ -171,14 +171,14 @@ export class ConnectDoor {
   }
 }
 
-/** Changes a CONNECT so that the broker keeps no session: Thingwire keeps it. */
+/** Changes a CONNECT so that the broker does not keep the session, which Thingwire keeps. */
 function changeForBroker(packet: ConnectPacket, { admission, relayed }: Connection): void {
-  // Only the relay makes the broker's session persistent.
+  // The broker's session is persistent only if the client has a persistent session in the relay.
   if (!relayed?.isPersistent) packet.clean = true
   // The scoped client id is longer than MQTT 3.1 allows.
   packet.protocolVersion = 4
-  // The id is made unique, since locks decide which connection stays: a broker that gets an older connection late would close the
-  // newest one. The relay needs the plain id to find the session.
+  // Locks decide which connection of a client stays. The id is made unique so that the broker does not close a connection, too: it
+  // might close the newest one. The relay needs the plain id to find the session.
   if (admission && !relayed) packet.clientId = `${packet.clientId}#${randomUUID()}`
 }
 

@@ -11,7 +11,7 @@ interface DeparturesParts {
   readonly ownership: Ownership
   readonly relay: Relay | undefined
   readonly retries: StoreRetries
-  /** Called with errors that retries have not solved. */
+  /** Called with errors that remain after all retries. */
   readonly onFailed: (error: unknown) => void
 }
 
@@ -19,7 +19,7 @@ interface DeparturesParts {
 export class Departures {
   readonly #parts: DeparturesParts
   readonly #leavings = new Set<Promise<void>>()
-  /** Names of the wills that this process leaves for their clients, the next process or another node. */
+  /** Names of the wills that this process has left in the store. */
   readonly #orphanedWills = new Set<string>()
   #isClosing = false
 
@@ -47,8 +47,8 @@ export class Departures {
   }
 
   /**
-   * From now on wills are left in the store instead of written. Close the connections only when this resolves: otherwise a client
-   * could reconnect to another node, which would take the old connection for open and write its will. Never rejects.
+   * From now on, wills stay in the store instead of being written. Close the connections only when this resolves. Otherwise, if a
+   * client reconnects to another node, that node would consider the old connection open and write its will. Never rejects.
    */
   async leaveWills(connections: readonly Connection[]): Promise<void> {
     this.#isClosing = true
@@ -81,7 +81,7 @@ export class Departures {
 
   async #leaveWill({ name, will, lock }: KeptWill, isVoid: boolean): Promise<void> {
     const { retries, wills } = this.#parts
-    // No lock is given, so this works even after the lock was lost: its next owner would find the void will and write it.
+    // No lock is passed, since the lock may have been lost. The next owner of the lock would write the void will.
     if (isVoid) await retries.run(() => wills.discard(name, undefined))
     else if (!this.#isClosing) await wills.write(name, will, lock)
     // The client was being admitted when this process began to close.
@@ -90,7 +90,7 @@ export class Departures {
 
   async #leaveAll(names: readonly string[]): Promise<void> {
     for (const name of names) this.#orphanedWills.add(name)
-    // If the store is unavailable, other nodes treat these as wills of a dead process.
+    // If the store is unavailable, other nodes treat these wills like wills of a dead process.
     await this.#parts.wills.leave(names).catch(() => {})
   }
 }

@@ -20,8 +20,8 @@ interface GrantParts {
 }
 
 /**
- * Grants a filter (contract §7.3). A client with a credential may see what that credential allows; a token in the filter then only
- * names the thing, since a subscription may outlive the connection.
+ * Grants a filter (contract §7.3). If the client connected with a credential, that credential alone decides, and a token in the
+ * filter only names the thing.
  *
  * @returns undefined if the filter is refused
  * @throws ThingwireError if the store is unavailable
@@ -100,16 +100,16 @@ async function grantSeveral(
   return { subscription, thingId: undefined }
 }
 
-/** Whether the filter selects only refused writes, and the client may not see those. */
+/** Whether the filter selects only refused writes although the client may not see refused writes. */
 function isOfNothing({ filter, isReadOnly = false }: Omit<Subscription, 'from'>): boolean {
   const { values, whole, errors, date, limits } = selectionOf(filter)
   return isReadOnly && errors && !values && !whole && !date && !limits
 }
 
-/** Restores how a resumed session spells things. Tokens are not stored, so the client's current credential is used instead. */
+/** Restores whether a resumed session names its thing by token or id. Tokens are not stored, so the current token is used. */
 export function restoreAliases({ aliases, principal, admission, session }: Connection): void {
   const credential = admission?.credential
-  // Only a thing's client presents a token of the thing.
+  // Only a client that connected as a thing has a token of that thing.
   if (principal?.kind !== 'thing' || credential === undefined) return
   for (const { filter, isSpelledAsToken } of session?.interests ?? []) {
     const thingId = parseThingFilter(filter)?.ref

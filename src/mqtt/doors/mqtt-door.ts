@@ -31,7 +31,7 @@ import { PublishDoor, type PublishDoorParts } from './publish-door.ts'
 import { RejectedConnections } from './rejected-connections.ts'
 import { SubscribeDoor } from './subscribe-door.ts'
 
-/** Interval of checks, milliseconds. The shortest keep-alive, 1 s, ends after 1.5 s. */
+/** Interval of keep-alive checks, milliseconds. A client with the shortest keep-alive, 1 s, is silent after 1.5 s. */
 const tickInterval = 500
 
 /** The MQTT door on one broker. */
@@ -120,7 +120,7 @@ export class MqttDoor {
     return [ingest.onRefused(send), nodes.onRefused(send)]
   }
 
-  /** Closes connections of things that lose a grant. Their clients return with the remaining subscriptions. */
+  /** Closes the connections of a thing that loses a topic grant. When the clients return, they have only allowed subscriptions. */
   #hearTopics(relay: Relay | undefined): readonly (() => void)[] {
     if (!relay) return []
     const hear = async (thingId: string): Promise<void> => {
@@ -152,7 +152,7 @@ export class MqttDoor {
     return () => clearInterval(ticking)
   }
 
-  /** @param accept passes the broker the stream that it uses as the socket */
+  /** @param accept passes a stream to the broker, which uses it as the client's socket */
   onConnection(socket: Duplex, accept: (stream: Duplex) => Client): Client {
     const connection = new Connection(socket, accept, this.#parts)
     const { client, inbound, broker } = connection
@@ -228,7 +228,7 @@ export class MqttDoor {
     const drained = this.#things.ingest.drain()
     await Promise.all(connections.map(({ inbound }) => inbound.whenIdle())).finally(drained)
     await leaving
-    // Lets the last acks reach the socket.
+    // Waits until the last acks are written to the sockets.
     await new Promise(resolve => setImmediate(resolve))
     putHooksBack()
     for (const stop of this.#stops) stop()
@@ -238,7 +238,7 @@ export class MqttDoor {
       else socket.destroy()
     }
     this.#sessions.close()
-    // From here on nothing is retried: another node or the next start does that.
+    // From here on, failed steps are not retried. Another node or the next start repeats them.
     this.#retries.close()
     for (const connection of connections) this.#departures.leave(connection)
     await this.#departures.close()
@@ -347,7 +347,7 @@ class PacketDoor implements PacketHandler {
       if (waiting) socket.write(waiting)
       return undefined
     }
-    // From a client of Thingwire, an ack for an unknown packet id is ignored.
+    // An ack from a client of Thingwire is ignored if its packet id is unknown.
     if (isHosts || broker.uses(messageId)) this.#connection.passToBroker()
     if (cmd === 'puback' || cmd === 'pubcomp') broker.acked(messageId)
   }

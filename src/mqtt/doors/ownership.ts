@@ -12,13 +12,13 @@ interface OwnershipParts {
   readonly locks: ClientLocks
   readonly wills: Wills
   readonly retries: StoreRetries
-  /** Called with errors that retries have not solved. */
+  /** Called with errors that remain after all retries. */
   readonly onFailed: (error: unknown) => void
 }
 
 /**
- * Decides which connection acts for a client. A connection with a credential does so from CONNECT on. An anonymous connection does
- * so once it has used a thing's token: it then takes over from an older connection with the same client id and thing.
+ * Decides which connection acts for a client. A connection with a credential acts from CONNECT on. An anonymous connection acts
+ * once it has used a thing's token: it then takes over from an older connection with the same client id and thing.
  */
 export class Ownership {
   readonly #parts: OwnershipParts
@@ -53,7 +53,7 @@ export class Ownership {
   /**
    * Call this when an anonymous client has used a token of a thing.
    *
-   * @returns a promise that resolves when the connection has taken over; undefined if it had before, or is not anonymous
+   * @returns a promise that resolves when the connection has taken over; undefined if it took over earlier or is not anonymous
    * @throws ThingwireError of the store
    */
   prove(connection: Connection, thingId: string): Promise<void> | undefined {
@@ -109,14 +109,14 @@ export class Ownership {
     this.#deadlines.delete(connection)
   }
 
-  /** If the store fails until the door closes, the lock ends with the node. */
+  /** If the store is unavailable until the door closes, the lock is not released, but ends with the node. */
   #release(lock: Lock): void {
     const { retries, locks, onFailed } = this.#parts
     retries.run(() => locks.release(lock)).catch(onFailed)
   }
 }
 
-/** The client that a connection acts for. For an anonymous connection: the thing's client with the given client id. */
+/** Id of the client that a connection acts for. An anonymous connection acts for the thing's client with the given client id. */
 export function ownerOf({ kind, clientId, givenClientId }: Admission, thingId: string): string {
   return kind !== 'anonymous' || givenClientId === '' ? clientId : `anonymous.${thingId}:${givenClientId}`
 }

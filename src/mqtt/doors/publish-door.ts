@@ -27,35 +27,35 @@ export interface PublishDoorParts extends Pick<MqttThings, 'access' | 'ingest' |
   readonly rate: WriteRate
   readonly ownership: Ownership
   readonly countFailure: CountFailure
-  /** Called when a client publishes where it may not, and there is no single thing that could list the refusal. */
+  /** Called for a refused message that does not belong to exactly one thing, so that no thing can list the refusal. */
   readonly onElsewhere: (connection: Connection, error: ThingwireError) => void
 }
 
-/** Id of the thing, or a reason why the client may not publish there, which is reported (contract §7.7). */
+/** Id of the topic's thing, or why the client may not publish on the topic; that reason is reported (contract §7.7). */
 type Authorised = string | Promise<string | ThingwireError>
 
 interface Address {
   readonly topic: string
-  /** undefined if the topic does not belong to one thing. */
+  /** undefined if the topic does not belong to exactly one thing. */
   readonly ref: string | undefined
   readonly isOfWrites: boolean
 }
 
-/** Marks a promise that is awaited later as handled. */
+/** Marks a promise as handled, because it is awaited later. */
 const handledBelow = () => {}
 
-/** In MQTT, the options are part of the body (contract §2). */
+/** In MQTT, the options of a write are part of the body (contract §2). */
 const noOptions = {}
 
-/** Handles the PUBLISHes of one connection: they are committed and acknowledged in the order of arrival. */
+/** Commits and acknowledges the PUBLISHes of one connection in the order of arrival. */
 export class PublishDoor {
   readonly #connection: Connection
   readonly #parts: PublishDoorParts
   readonly #turns = new Turns()
-  /** Address of the latest packet, kept since most devices publish on one topic. */
+  /** Address of the latest packet. Most devices publish on one topic, which is then not parsed again. */
   #address: Address | undefined
   #hasFailed = false
-  /** Set from the first message on a topic that is not Thingwire's. */
+  /** Set at the first message on a topic that is not Thingwire's. */
   #relaying: RelayDoor | undefined
 
   constructor(connection: Connection, parts: PublishDoorParts) {
@@ -79,7 +79,7 @@ export class PublishDoor {
     this.#connection.inbound.stop()
   }
 
-  /** Handles PUBREL. @returns whether the packet id is that of a PUBLISH */
+  /** Handles PUBREL. @returns whether a PUBLISH with this packet id is known */
   release(messageId: number): boolean {
     const { session, socket, inbound, acks, inFlight } = this.#connection
     const release = session && inFlight.release(messageId, () => this.#forget(session, messageId))
@@ -115,7 +115,7 @@ export class PublishDoor {
     })
   }
 
-  /** Writes synchronously if nothing has to be awaited, for example for a thing that has written before. */
+  /** Writes synchronously if no promise has to be awaited, for example if this connection has written to the thing before. */
   #deal(packet: Publish, ticket: Ticket<unknown>, arrival?: Arrival): undefined {
     if (this.#connection.relayed && this.#mayRelay(packet.topic))
       return settle(ticket, this.#relay(packet, arrival))
@@ -165,7 +165,7 @@ export class PublishDoor {
   }
 
   /**
-   * @returns the thing of the topic, or a reason why the client may not publish there, which is reported (contract §7.7)
+   * @returns id of the topic's thing, or why the client may not publish on the topic; that reason is reported (contract §7.7)
    * @throws Error to close the connection
    */
   #authorise(topic: string): Authorised {
@@ -186,7 +186,7 @@ export class PublishDoor {
     } catch (error) {
       if (!(error instanceof ThingwireError)) throw error
       countFailure(this.#connection, error)
-      // If the connection closed, the client would resend the packet for ever, and no later packet would be stored.
+      // If the connection were closed, the client would resend the packet for ever, and no later packet would be stored.
       if (this.#connection.hasAuthenticated && !error.retryable) return error
       throw error
     }
@@ -225,14 +225,14 @@ export class PublishDoor {
     try {
       ingest.submit({ thingId, door: 'mqtt', body, options, isOperators, lock, documents, sender }, ticket)
     } catch (error) {
-      // No later packet of the same read may be written.
+      // No later packet of the same socket read may be written.
       if (qos !== 0) this.#hasFailed = true
       if (qos !== 0 || !(error instanceof ThingwireError) || !isRateExceeded(error)) throw error
       settle(ticket, ingest.noteRefused({ thingId, door: 'mqtt', error, body }))
     }
   }
 
-  /** Must end before PUBCOMP: otherwise, after a crash, a new write with the same packet id could pass for the old one. */
+  /** Must be done before PUBCOMP is sent. Otherwise, after a crash, a new write with this packet id could be taken for a resend. */
   async #forget({ isPersistent, clientId }: MqttSession, messageId: number): Promise<void> {
     if (!isPersistent) return
     const name = inFlightName(clientId, messageId)
@@ -276,7 +276,7 @@ export class PublishDoor {
   }
 }
 
-/** Whether the message is dropped. At QoS 0, messages over the rate are dropped, since no client sends them again. */
+/** Whether the message is dropped. At QoS 0, messages over the rate are dropped: clients would not send them again anyway. */
 function isDropped({ qos }: Publish, error: ThingwireError): boolean {
   return qos === 0 && isRateExceeded(error)
 }

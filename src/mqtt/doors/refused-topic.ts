@@ -5,7 +5,7 @@ import type { TopicGrant } from '../../core/topics/topic-grant.ts'
 import type { Connection } from '../connection/connection.ts'
 import { forbiddenCharacter, longestShown } from '../shown-topic.ts'
 
-/** Why a client may not use a topic or filter that is not Thingwire's, and the remedy. @returns sentences to put after a colon */
+/** @returns sentences to put after a colon: why a client may not use a topic that is not Thingwire's, and what to do about it */
 export async function whyNotGranted(
   { principal, relayed }: Pick<Connection, 'principal' | 'relayed'>,
   use: TopicGrant['access'],

@@ -5,14 +5,14 @@ import { ThingwireError } from '../../errors.ts'
 import type { ConnectRefused } from '../connection/admission.ts'
 import type { Connection } from '../connection/connection.ts'
 
-/** If a client is taken over this soon after CONNECT (milliseconds), `reportedFrom` times in a minute, it is reported. */
+/** A takeover is quick if it comes within this time after the old connection was opened, milliseconds. */
 const quickTurn = 10_000
 const reportedFrom = 3
 const minute = 60_000
 /** Maximum number of clients that are watched for quick takeovers. */
 const mostClients = 10_000
 
-/** Lists in a thing why its connections were refused or closed (contract §6.3): MQTT 3.1.1 gives a client no reason. */
+/** Lists under a thing why its connections were refused or closed (contract §6.3). MQTT 3.1.1 does not send clients a reason. */
 export class RejectedConnections {
   readonly #ingest: Pick<Ingest, 'noteRejected'>
   /** Times of quick takeovers, by name of the client's lock; clock of `performance.now()`, milliseconds. */
@@ -23,7 +23,7 @@ export class RejectedConnections {
   }
 
   refused(connection: Connection, { returnCode, message }: ConnectRefused): void {
-    // The store is unavailable, so it cannot list anything.
+    // The code 3 means that the store is unavailable, so the refusal cannot be listed.
     if (returnCode === 3) return
     this.#report(connection, new ThingwireError('connect_refused', `CONNACK ${returnCode}: ${message}`))
   }
@@ -59,7 +59,7 @@ export class RejectedConnections {
   }
 }
 
-/** The single thing that a connection writes for; undefined if there is none or several, or it may only read. */
+/** The thing that a connection writes for; undefined if the connection writes for no thing or for several things. */
 export function thingOf({ principal, locksOfThings }: Connection): string | undefined {
   if (principal) return thingOfPrincipal(principal)
   const [thingId, ...others] = locksOfThings?.keys() ?? []
@@ -73,7 +73,7 @@ function thingOfPrincipal(principal: Principal): string | undefined {
   return others.length === 0 ? thingId : undefined
 }
 
-/** Whether the link broke or the client closed it: errors of sockets and WebSockets have a code. */
+/** Whether the network failed or the client closed the connection. Only errors of sockets and WebSockets have a code. */
 function isOfPeer(error: Error): boolean {
   return 'code' in error
 }

@@ -39,7 +39,7 @@ const decidedAtOnce = 10
 /** SUBACK code for a refused filter, instead of the granted QoS (MQTT-3.9.3-2). */
 const refused = 128
 
-/** Decides about SUBSCRIBE and UNSUBSCRIBE, and answers them. Filters on topics that are not Thingwire's go to the broker. */
+/** Answers SUBSCRIBE and UNSUBSCRIBE. Filters for topics that are not Thingwire's are passed to the broker. */
 export class SubscribeDoor {
   readonly #parts: SubscribeDoorParts
 
@@ -77,7 +77,7 @@ export class SubscribeDoor {
       sending?.catch((error: Error) => connection.close(error))
   }
 
-  /** Lists refused filters in the thing, or logs them for the operator, since most clients ignore the code 128 in SUBACK. */
+  /** Lists refused filters under the thing, or logs them for the operator, since most clients ignore the code 128 in SUBACK. */
   async #reportRefused(
     connection: Connection,
     filters: readonly string[],
@@ -139,7 +139,7 @@ export class SubscribeDoor {
       relayed.subscribe({ filter: topic, qos })
       return true
     })
-    // The broker is asked for QoS 2, since the relay lowers the QoS of each message itself.
+    // The broker is always asked for QoS 2. The relay lowers the QoS of each message to the granted QoS.
     await relay.catchUp()
     const topics = await granted(wanted.map(({ topic }) => ({ topic, qos: 2 })))
     await relay.keep(relayed, [...relayed.subscriptions.values()], lock)
@@ -168,7 +168,7 @@ export class SubscribeDoor {
     broker.release()
   }
 
-  /** Removes subscriptions from the store: from now on no message is kept for them. */
+  /** Removes subscriptions from the store, so that no more messages are stored for them. */
   async #forget({ lock }: Connection, relayed: RelayedClient, filters: readonly string[]): Promise<void> {
     const all = [...relayed.subscriptions.values()]
     const gone = new Set(filters)
@@ -221,14 +221,14 @@ export class SubscribeDoor {
     return spelled
   }
 
-  /** The answer to an activation is sent on the activation's topic, to this connection only, and not stored (contract §7.2). */
+  /** An activation is answered on its topic, to this connection only. The answer is not stored (contract §7.2). */
   async #decide(connection: Connection, asked: AskedFilter): Promise<Granted | 'activated' | 'refused'> {
     const { access, activationCodes } = this.#parts.things
     const onUnknown = (error: ThingwireError) => void this.#parts.countFailure(connection, error)
     const { topic, qos } = asked
     const code = activationCodeOf(topic)
     if (code === undefined) {
-      // The host keeps a persistent session for its client, which would resume without this filter.
+      // The host keeps the client's persistent session. When that session is resumed, this filter would be missing.
       if (connection.isHosts && !connection.client.clean) return 'refused'
       return (await grantFilter(connection, asked, { access, onUnknown })) ?? 'refused'
     }
@@ -273,7 +273,7 @@ function isOurs({ isHosts, relayed }: Connection, filter: string): boolean {
   return !(isHosts || relayed) || isThingwireTopic(filter)
 }
 
-/** Whether the filter has an activation code. The code is secret, so the filter is not reported; a wrong code is counted. */
+/** Whether the filter contains an activation code. The code is secret, so the filter is not reported; a wrong code is counted. */
 function isOfActivation(filter: string): boolean {
   return filter.startsWith('v2/activations/')
 }

@@ -11,9 +11,9 @@ export interface BrokerLinkHandlers {
   onClosedByBroker(error: Error | null): void
   /** Called with complete packets for a relayed client. */
   onMessages(packets: Buffer): void
-  /** Called when later packets for a relayed client must wait for an answer. */
+  /** Called when later packets for a relayed client must wait until a SUBACK or UNSUBACK is sent. */
   onHold(): void
-  /** Called when that answer is sent. */
+  /** Called when the SUBACK or UNSUBACK is sent. */
   onRelease(): void
   /** Whether an unacknowledged message of Thingwire, not of the broker, has this packet id. */
   isUnacked(messageId: number): boolean
@@ -22,16 +22,16 @@ export interface BrokerLinkHandlers {
 const nothing = Buffer.alloc(0)
 
 /**
- * The link between a connection and the host's broker, to which the link looks like a normal client. The broker gets only the
- * packets that it has to handle, and PINGREQs instead of all other packets.
+ * Links a connection to the host's broker. The broker sees the link as a normal client. It gets only the packets that it has to
+ * handle, and PINGREQs that stand for all other packets.
  */
 export class BrokerLink implements BrokerSideHandlers {
-  /** The broker's object for the connection, which is passed to hooks and events of the host. */
+  /** The broker's object for the connection. The host's hooks and events receive this object. */
   readonly client: Client
   readonly #socket: Duplex
   readonly #side: BrokerSide
   readonly #handlers: BrokerLinkHandlers
-  /** Whether the client is Thingwire's, and so is answered without the broker. */
+  /** Whether the client is Thingwire's. Thingwire answers such a client without the broker. */
   #isOurs = false
   /** Whether the client is Thingwire's, and the broker has messages for it. */
   #isRelayed = false
@@ -40,18 +40,18 @@ export class BrokerLink implements BrokerSideHandlers {
   /** Number of unanswered PINGREQs that the client did not send. */
   #pings = 0
   #pingedAt = performance.now()
-  /** The bytes so far of an incomplete packet from the broker. */
+  /** The received part of an incomplete packet from the broker. */
   #unfinished: Buffer = nothing
   /** Called once, with the next SUBACK or UNSUBACK. */
   #onAnswered: ((packet: Buffer) => void) | undefined
   /** Packets for a client that is not relayed, if they must not overtake the answer to a SUBSCRIBE or UNSUBSCRIBE. */
   #held: Buffer[] | undefined
-  /** Packet ids of unacknowledged messages of the broker. */
+  /** Packet ids of messages from the broker that the client has not acknowledged. */
   #ids: Set<number> | undefined
-  /** Messages of the broker that wait until Thingwire's message with the same packet id is acknowledged. */
+  /** Messages from the broker that wait until Thingwire's message with the same packet id is acknowledged. */
   #waiting: Map<number, Buffer> | undefined
 
-  /** @param accept passes the broker the stream that it uses as the socket */
+  /** @param accept passes a stream to the broker, which uses it as the client's socket */
   constructor(socket: Duplex, accept: (stream: Duplex) => Client, handlers: BrokerLinkHandlers) {
     this.#socket = socket
     this.#handlers = handlers
@@ -107,7 +107,7 @@ export class BrokerLink implements BrokerSideHandlers {
 
   close(error: Error | null): void {
     const destroy = () => void this.#side.destroy(error ?? undefined)
-    // Aedes registers a client when its persistence has answered. If the client is closed by then, it would never be removed.
+    // Aedes registers a client when its persistence has answered. A client that was closed before would stay registered for ever.
     if (this.#isOurs && this.client.connecting) this.client.once('connected', destroy)
     else destroy()
   }
@@ -125,8 +125,8 @@ export class BrokerLink implements BrokerSideHandlers {
   }
 
   /**
-   * Subscribes a client of the host to one filter after another: if several are requested together, a broker that keeps its
-   * sessions in Redis may not answer. Later packets of the broker wait for `release`.
+   * Subscribes the client. Later packets from the broker wait for `release`. Filters of a host's client are requested one after
+   * another: a broker that keeps its sessions in Redis may not answer a SUBSCRIBE with several filters.
    *
    * @param filters at least one
    * @returns the granted QoS of each filter, or 128 if it is refused
@@ -160,7 +160,7 @@ export class BrokerLink implements BrokerSideHandlers {
     else this.#held ??= []
   }
 
-  /** Sends the packets that were held until an answer was sent. */
+  /** Sends the packets that were held since `subscribe` or `unsubscribe` was called. */
   release(): void {
     if (this.#isRelayed) this.#handlers.onRelease()
     const held = this.#held ?? []
@@ -173,7 +173,7 @@ export class BrokerLink implements BrokerSideHandlers {
     return this.#ids?.has(messageId) === true
   }
 
-  /** Call this when the client has sent PUBACK or PUBCOMP for a message of the broker. */
+  /** Call this when the client has sent PUBACK or PUBCOMP for a message from the broker. */
   acked(messageId: number): void {
     this.#ids?.delete(messageId)
   }
@@ -231,7 +231,7 @@ export class BrokerLink implements BrokerSideHandlers {
     }
   }
 
-  /** @returns whether `#ask` waits for the answer; after `detach` the client itself does */
+  /** @returns whether `#ask` waited for the answer. After `detach`, the client itself waits for it. */
   #takeAnswer(packet: Buffer): boolean {
     const onAnswered = this.#onAnswered
     this.#onAnswered = undefined
@@ -251,7 +251,7 @@ export class BrokerLink implements BrokerSideHandlers {
     return true
   }
 
-  /** The broker counts up its ids without checking which are in use. A message waiting for its id would come after newer ones. */
+  /** Closes the connection if the broker reuses a packet id: a message that waited for its id would be sent after newer ones. */
   #mayRelay(messageId: number, packet: Buffer): boolean {
     const isNew =
       typeOf(packet[0] ?? 0) === types.publish && ((packet[0] ?? 0) & publishFlags.duplicate) === 0
@@ -300,7 +300,7 @@ const socketMembers =
   'encrypted authorized authorizationError servername alpnProtocol ' +
   'address getPeerCertificate getPeerX509Certificate getCertificate getProtocol getCipher'
 
-/** Number of bytes that the broker may leave unread before the server stops reading the client. */
+/** Number of bytes that the broker may leave unread before the server stops reading from the client. */
 const mostUnread = 16 * 1024
 
 interface BrokerSideHandlers {
@@ -308,13 +308,13 @@ interface BrokerSideHandlers {
   onRoom(): void
   /** Called with bytes from the broker for the client. @returns the bytes to send now */
   onAnswer(bytes: Buffer): Buffer | undefined
-  /** Called when the broker has closed the stream. @param error null if the broker was asked to */
+  /** Called when the broker has closed the stream. @param error null if the stream was closed without an error */
   onClosed(error: Error | null): void
 }
 
 /**
- * The stream that a broker uses as the socket of a client. The broker reads what is pushed into this stream; the handlers decide
- * which of the broker's bytes are sent to the client. The stream has the socket's address and TLS members, for the host's hooks.
+ * The stream that a broker uses as the socket of a client. The broker reads the bytes that are pushed into this stream; handlers
+ * decide which of the broker's bytes reach the client. The stream has the socket's address and TLS members, for the host's hooks.
  */
 class BrokerSide extends Duplex {
   readonly #socket: Duplex

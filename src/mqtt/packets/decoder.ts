@@ -29,7 +29,7 @@ export interface PacketSink {
   take(packet: Packet): void
 }
 
-/** The bytes so far of a packet that is still arriving. */
+/** The received part of a packet that is still arriving. */
 interface Unfinished {
   readonly pieces: Buffer[]
   bytes: number
@@ -48,15 +48,15 @@ const acks: ReadonlyMap<number, Ack['cmd']> = new Map([
 ])
 
 /**
- * Decodes the packets of one connection. No length is trusted, and a violation of MQTT is refused as soon as its bytes have
- * arrived: the first byte is checked first, then the length, then the content.
+ * Decodes the packets of one connection. A packet that violates MQTT is refused as early as possible: its first byte is checked as
+ * soon as it arrives, then its length, then its content.
  */
 export class Decoder {
   readonly #longest: number
   #isFirst = true
   /** Whether the connection uses MQTT 3.1. */
   #isOld = false
-  /** The bytes from `#start` to `#end` (exclusive) are the packet that the sink is taking. */
+  /** Contains the packet that the sink is taking, from `#start` (inclusive) to `#end` (exclusive). */
   #current: Buffer = nothing
   #start = 0
   #end = 0
@@ -70,12 +70,12 @@ export class Decoder {
     this.#longest = longest
   }
 
-  /** Number of bytes received of a packet that is still arriving; undefined if there is none. */
+  /** Number of received bytes of an incomplete packet; undefined if no packet is incomplete. */
   get unfinishedBytes(): number | undefined {
     return this.#unfinished?.bytes
   }
 
-  /** The packet that the sink is taking. Flags of MQTT 3.1 are changed to those of 3.1.1, the only ones that Aedes knows. */
+  /** The packet that the sink is taking. MQTT 3.1 flags are replaced by MQTT 3.1.1 flags, since Aedes knows no others. */
   get raw(): Buffer {
     return this.#current.subarray(this.#start, this.#end)
   }
@@ -83,8 +83,8 @@ export class Decoder {
   /**
    * Passes complete packets to the sink, and keeps the bytes of an incomplete packet. Only an incomplete packet is copied.
    *
-   * @returns the bytes from the first packet on that the sink does not take
-   * @throws MalformedPacket if the connection must not be read any further
+   * @returns the bytes of the packets that the sink did not take
+   * @throws MalformedPacket if a packet violates MQTT; the connection must then not be read any further
    */
   read(received: Buffer, sink: PacketSink): Buffer {
     const bytes = this.#withUnfinished(received)
@@ -174,7 +174,7 @@ export class Decoder {
     return publishOf(firstByte, topic, messageId, fields.rest())
   }
 
-  /** Decodes a PUBLISH on the previous PUBLISH's topic; undefined if the topic differs, or `#publish` has to refuse the packet. */
+  /** Decodes a PUBLISH on the same topic as the previous one; undefined if the topic differs or the packet is malformed. */
   #publishAgain(firstByte: number, bytes: Buffer, start: number, end: number): Publish | undefined {
     const { length } = this.#topicBytes
     const topicEnd = start + 2 + length
@@ -186,7 +186,7 @@ export class Decoder {
     return publishOf(firstByte, this.#topic, messageId, bytes.subarray(payloadStart, end))
   }
 
-  /** For so few bytes a call of `Buffer.compare` takes longer than this loop. */
+  /** Topics are so short that this loop is faster than a call of `Buffer.compare`. */
   #isTopicAt(bytes: Buffer, start: number): boolean {
     const topic = this.#topicBytes
     for (let place = 0; place < topic.length; place++) {
@@ -247,7 +247,7 @@ const flagBits = {
 }
 
 /**
- * Decodes a CONNECT. If it is of MQTT 3.1, clears flags that 3.1 ignores and 3.1.1 forbids, since Aedes parses it as 3.1.1.
+ * Decodes a CONNECT. Clears flags that MQTT 3.1 ignores and 3.1.1 forbids: Aedes parses every CONNECT by the rules of 3.1.1.
  *
  * @throws MalformedPacket with return code 1 if the protocol level or name is not served (MQTT-3.1.2-1, -2; contract §7.1)
  */
@@ -265,7 +265,7 @@ function decodeConnect(fields: Fields): Connect {
     fields.text()
     fields.binary()
   }
-  // In 3.1 a username or password may be missing although its flag is set; the length decides (3.1, section 3.1).
+  // In MQTT 3.1, a packet may end before the username or password although the flag for it is set (MQTT 3.1, section 3.1).
   if (isOld && fields.isAtEnd) flags &= ~(flagBits.username | flagBits.password)
   if (flags & flagBits.username) fields.text()
   if (isOld && fields.isAtEnd) flags &= ~flagBits.password
@@ -277,7 +277,7 @@ function decodeConnect(fields: Fields): Connect {
 
 function protocolOf(fields: Fields): Connect['protocolVersion'] {
   const level = levels.get(fields.text())
-  // In other protocols, the bytes after the level may mean anything.
+  // Another protocol may define the bytes after the level differently, so they are not decoded.
   if (fields.byte() !== level) {
     throw new MalformedPacket('the protocol is neither MQTT 3.1 nor 3.1.1', unacceptableLevel)
   }

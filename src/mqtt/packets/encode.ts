@@ -19,7 +19,7 @@ export const pingreq: Uint8Array = Uint8Array.of(types.pingreq << 4, 0)
 export const pingresp: Uint8Array = Uint8Array.of(types.pingresp << 4, 0)
 export const disconnect: Uint8Array = Uint8Array.of(types.disconnect << 4, 0)
 
-/** Makes one buffer per packet, since every message is encoded for every subscriber. */
+/** Allocates only one buffer, for speed: this is called for every message and every subscriber. */
 export function encodePublish(publish: OutgoingPublish): Buffer {
   const { topic, payload, isRetained, messageId, isDuplicate } = publish
   const topicLength = Buffer.byteLength(topic)
@@ -65,7 +65,7 @@ export function encodeUnsubscribe(messageId: number, filters: readonly string[])
   return encodeFilters((types.unsubscribe << 4) | reserved, messageId, filters)
 }
 
-/** @param levels the QoS that follows each filter; only in a SUBSCRIBE */
+/** @param levels the requested QoS of each filter; undefined for UNSUBSCRIBE */
 function encodeFilters(
   firstByte: number,
   messageId: number,
@@ -84,7 +84,7 @@ function encodeFilters(
   return packet
 }
 
-/** A packet with its fixed header and `length` bytes for content. The length is in 7-bit groups, low ones first (MQTT-2.2.3). */
+/** A fixed header and room for `length` bytes. The length is encoded in 7-bit groups, least significant first (MQTT-2.2.3). */
 function packetOf(firstByte: number, length: number): Buffer {
   const packet = Buffer.allocUnsafe(1 + bytesOfLength(length) + length)
   packet[0] = firstByte

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { MalformedPacket } from './packet.ts'
 
-/** Reads the content of a packet, after its fixed header, field by field. Methods throw MalformedPacket if it ends too early. */
+/** Reads the fields of a packet after its fixed header. Methods throw MalformedPacket if the packet ends within the field. */
 export class Fields {
   readonly #bytes: Buffer
   #place = 0
@@ -29,7 +29,7 @@ export class Fields {
     return this.#bytes.subarray(start, this.#place)
   }
 
-  /** Text according to MQTT-1.5.3: UTF-8 without surrogates, overlong forms and NUL. */
+  /** Text according to MQTT-1.5.3: UTF-8 without surrogates, overlong forms or NUL. */
   text(): string {
     return this.#text().toString()
   }
@@ -58,7 +58,7 @@ export class Fields {
     return this.#bytes.subarray(this.#place)
   }
 
-  /** @returns the place before advancing */
+  /** @returns the index before the advance */
   #advance(count: number): number {
     const start = this.#place
     if (start + count > this.#bytes.length) throw new MalformedPacket('the packet ends before its content')

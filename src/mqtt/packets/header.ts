@@ -9,7 +9,7 @@ export interface Header {
   readonly length: number
 }
 
-/** Flags (table 2.2) and, if fixed, length of each packet type that a client may send, except PUBLISH. */
+/** For each packet type that a client may send, except PUBLISH: the required flags (table 2.2) and the length, bytes, if fixed. */
 const fixed = new Map<number, { readonly flags: number; readonly length?: number }>([
   [types.connect, { flags: 0 }],
   [types.puback, { flags: 0, length: 2 }],
@@ -22,12 +22,12 @@ const fixed = new Map<number, { readonly flags: number; readonly length?: number
   [types.disconnect, { flags: 0, length: 0 }],
 ])
 
-/** How far the fourth and last byte of a length is shifted, bits (MQTT-2.2.3). */
+/** Number of bits by which the fourth byte of a length is shifted. A length has at most four bytes (MQTT-2.2.3). */
 const lastShift = 21
 
 /**
- * The header of the packet that begins at a place; undefined if the header is incomplete. A sender may encode a length in more
- * bytes than necessary, up to four.
+ * The header of the packet that begins at index `place`; undefined if the header is incomplete. A sender may encode a length in
+ * more bytes than necessary, up to four bytes.
  *
  * @throws MalformedPacket if the length has more than four bytes
  */
@@ -64,8 +64,8 @@ export function assertFirstByte(firstByte: number, isFirst: boolean): void {
 }
 
 /**
- * Changes the first byte of a packet of MQTT 3.1 to the corresponding byte of 3.1.1. In 3.1, DUP marks a repeated SUBSCRIBE,
- * UNSUBSCRIBE or PUBREL; all other flags are used only in PUBLISH (3.1, section 2.1).
+ * Converts the first byte of an MQTT 3.1 packet to MQTT 3.1.1. In 3.1, a repeated SUBSCRIBE, UNSUBSCRIBE or PUBREL has DUP set,
+ * which 3.1.1 forbids. In all other packets except PUBLISH, 3.1 ignores the flags (MQTT 3.1, section 2.1).
  */
 export function withoutUnusedFlags(firstByte: number): number {
   const type = typeOf(firstByte)

@@ -21,10 +21,10 @@ export const publishFlags = { retain: 0x01, duplicate: 0x08 } as const
 
 export type QoS = 0 | 1 | 2
 
-/** Only the fields that are decoded here: the door takes all other fields from the packet that Aedes parses. */
+/** The decoder passes on only these fields of a CONNECT. The door takes all other fields from the packet that Aedes parses. */
 export interface Connect {
   readonly cmd: 'connect'
-  /** Protocol level: 3 is MQTT 3.1, 4 is 3.1.1. */
+  /** Protocol level: 3 is MQTT 3.1, 4 is MQTT 3.1.1. */
   readonly protocolVersion: 3 | 4
   /** Keep-alive, seconds; 0 for none. */
   readonly keepalive: number

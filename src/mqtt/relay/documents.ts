@@ -5,7 +5,7 @@ import type { QoS } from '../packets/packet.ts'
 /** `mqtt-sessions/<client id>`: a persistent session (see ../sessions/session-documents.ts). */
 export const sessionPrefix = 'mqtt-sessions/'
 
-// Client ids are encoded, since they may contain `/`. One client id may be a prefix of another.
+// Client ids are encoded, since they may contain `/`.
 export const sessionName = (clientId: string) => `${sessionPrefix}${encodeURIComponent(clientId)}`
 
 /** `topic-sessions/<client id>`: the subscriptions of a persistent session to topics that are not Thingwire's. */
@@ -22,7 +22,7 @@ export const topicSessionName = (clientId: string) => `${topicSessionPrefix}${en
 export const clientIdOf = (topicSession: string) =>
   decodeURIComponent(topicSession.slice(topicSessionPrefix.length))
 
-/** `topic-message/<place>`: one message, shared by the sessions that are owed it. A sweep removes it when no session is. */
+/** `topic-message/<place>`: one message for all sessions that are owed it. A sweep removes messages that no session is owed. */
 export type MessageDocument = {
   readonly topic: string
   /** Base64. */
@@ -35,15 +35,15 @@ export const topicMessagePrefix = 'topic-message/'
 export type OwedDocument = {
   /** The QoS of the PUBLISH or of the subscription, whichever is lower. */
   readonly qos: QoS
-  /** Packet id under which the message was sent; absent if it was not sent, or the process ended before it stored the id. */
+  /** Packet id under which the message was sent; absent if the message was not sent, or the process ended before storing the id. */
   readonly messageId?: number
-  /** Whether the client has sent PUBREC (QoS 2), so it is owed a PUBREL instead of the PUBLISH. */
+  /** Whether the client has sent PUBREC (QoS 2), so that it is owed a PUBREL instead of the PUBLISH. */
   readonly isReceived?: boolean
 }
 
 export const topicQueuePrefix = 'topic-queue/'
 
-/** Prefix of all messages that are owed to a principal's sessions. @param scope for example `thing.<id>:` */
+/** Name prefix of the messages that are owed to a principal's sessions. @param scope for example `thing.<id>:` */
 export const topicQueuesOf = (scope: string) => `${topicQueuePrefix}${encodeURIComponent(scope)}`
 
 export const topicQueueOf = (clientId: string) => `${topicQueuesOf(clientId)}/`
@@ -60,7 +60,7 @@ export interface MessageId {
   readonly brokerId: string
 }
 
-/** The name of a message in the store. It includes the size, so bounds can be enforced without reading contents. */
+/** The name of a message in the store. It includes the size, so that limits can be enforced without reading messages. */
 export interface MessagePlace extends MessageId {
   /** Size of topic and payload, bytes. */
   readonly bytes: number
@@ -89,7 +89,7 @@ export type RetainedDocument = {
   /** Base64. */
   readonly payload: string
   readonly qos: QoS
-} & Partial<MessageId> // Absent in documents of older versions.
+} & Partial<MessageId> // Documents of older versions have no message id.
 
 export const topicRetainedPrefix = 'topic-retained/'
 

@@ -2,7 +2,7 @@
 export class FilterTree<Value> {
   readonly #root = new Level<Value>()
 
-  /** @param key identifies the value: a value added before with the same filter and key is replaced */
+  /** @param key identifies the value: an earlier value with the same filter and key is replaced */
   add(filter: string, value: Value, key: unknown = value): void {
     let level = this.#root
     for (const name of filter.split('/')) level = level.enter(name)
@@ -24,7 +24,7 @@ export class FilterTree<Value> {
     }
   }
 
-  /** The values of all filters that match the topic; a value added under several of them is returned several times (MQTT-4.7). */
+  /** The values of all filters that match the topic (MQTT-4.7). A value added under several filters is returned several times. */
   match(topic: string): Value[] {
     const found: Value[] = []
     collect(this.#root, topic.split('/'), 0, found)
@@ -32,8 +32,8 @@ export class FilterTree<Value> {
   }
 
   /**
-   * The values of the topics that are matched by a filter in another tree. Each value is returned once, in small pieces, many of
-   * which are empty. The tree may change between two pieces; values added in the meantime may be missing.
+   * The values of this tree's topics that match a filter of another tree. Each value is returned once, in small pieces that may be
+   * empty. The tree may change between two pieces; values added in the meantime may be missing.
    */
   matchedBy(filters: FilterTree<unknown>): Generator<Iterable<Value>> {
     return walk(this.#root, [filters.#root], false, true)
@@ -77,8 +77,8 @@ function collect<Value>(level: Level<Value>, names: readonly string[], place: nu
 }
 
 /**
- * @param asked levels of the filters that match all levels above
- * @param isAll whether a `#` in a level above matches everything below
+ * @param asked the levels of the filters' tree that match the path to `level`
+ * @param isAll whether a `#` in a higher level matches `level` and everything below it
  */
 function* walk<Value>(
   level: Level<Value>,

@@ -9,11 +9,11 @@ const longestWait = 2_000
 
 interface MessageBusParts {
   readonly nodes: Nodes
-  /** Called with a message of another node, before listeners are called. */
+  /** Called with a message from another node, before listeners are called. */
   readonly onLinked: (message: LinkedMessage) => void
-  /** Called with a message of any node, after all listeners were called. */
+  /** Called with a message from any node, after all listeners were called. */
   readonly onDelivered: (message: AedesPublishPacket) => void
-  /** Called when messages of another node were lost. */
+  /** Called when messages from another node were lost. */
   readonly onMissed: () => void
   /** Resolves when this node knows the current state of the store. */
   readonly catchUp: () => Promise<void>
@@ -36,9 +36,9 @@ type Listener = (packet: AedesPublishPacket, done: () => void) => void
 export class MessageBus {
   readonly #parts: MessageBusParts
   readonly #listeners = new FilterTree<Listener>()
-  /** Number of the newest message sent. If another node sees a gap in the numbers, it has missed a message. */
+  /** Number of the newest sent message. A node that finds a gap in these numbers has missed a message. */
   #number = 0
-  /** Number of the newest message received, by sending node. */
+  /** Number of the newest received message, by sending node. */
   readonly #numbers = new Map<string, number>()
   /** Functions to call with each node that answers, by the id of the question. */
   readonly #asked = new Map<string, (node: string) => void>()

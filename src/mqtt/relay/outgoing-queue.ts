@@ -14,10 +14,10 @@ import {
 } from './documents.ts'
 import type { RelayedConnection } from './relayed-connection.ts'
 
-/** Limits of one read: it ends at this number of messages, or as soon as it has this many bytes. */
+/** A read from the store ends when it has this many messages or bytes. */
 const readAtOnce = { messages: 100, bytes: 256 * 1024 }
 const keptAtOnce = 100
-/** Twice the limits for an absent client. While a client is connected, only its acks remove messages from the store. */
+/** A client with more unacknowledged messages or bytes is disconnected. These limits are twice the limits for an absent client. */
 const mostUnacked = { messages: 20_000, bytes: 32 * 1024 * 1024 }
 
 export type OutgoingPacket = AedesPublishPacket | { readonly cmd: 'pubrel'; readonly messageId: number }
@@ -39,7 +39,7 @@ interface Unacked {
   owed: OwedDocument
 }
 
-/** Sends messages to a persistent session, each once and in order: first stored messages, then new ones as they are published. */
+/** Sends messages to a persistent session, each once and in order: first stored messages, then messages as they are published. */
 export class OutgoingQueue {
   readonly #parts: OutgoingQueueParts
   /** The lock under which documents are changed. */
@@ -50,13 +50,13 @@ export class OutgoingQueue {
   /** While this is true, only stored messages are sent at QoS 1 and 2. */
   isReplaying = true
   #onReplayed = () => {}
-  /** Resolves when new messages are sent as they are published. */
+  /** Resolves when the replay has ended. */
   readonly replayed = new Promise<void>(resolve => (this.#onReplayed = resolve))
-  /** Order of the newest message read from the store, by broker. */
+  /** The `order` of the newest message that was read from the store, by broker id. */
   readonly #newest = new Map<string, number>()
   /** Places of messages published during the replay, which are also in the store. */
   readonly #meanwhile: MessagePlace[] = []
-  /** Name of the stored message that is being sent. Only one is, since Aedes accepts everything that it is given. */
+  /** Name of the stored message that is being sent. Only one is sent at a time, since Aedes does not slow down a producer. */
   #underWay = ''
   #onSent = () => {}
   #isEnded = false
@@ -69,7 +69,7 @@ export class OutgoingQueue {
     this.#lock = parts.connection.lock
   }
 
-  /** @returns whether to send a published message now; if not, it was or will be read from the store */
+  /** @returns whether to send a published message now. If not, the message was or will be read from the store. */
   admits(packet: AedesPublishPacket): boolean {
     const place = placeOf(packet)
     if (this.#isEnded || this.#hasCome(place)) return false
@@ -77,7 +77,7 @@ export class OutgoingQueue {
     return !this.isReplaying
   }
 
-  /** The stored messages. After the last of them, messages are sent as they are published. */
+  /** The stored messages. After the last stored message, messages are sent as they are published. */
   async *replay(): AsyncGenerator<OutgoingPacket> {
     const { documents, clientId, before } = this.#parts
     await before
@@ -127,7 +127,7 @@ export class OutgoingQueue {
       this.#note(messageId, { name, owed })
       return { cmd: 'pubrel', messageId }
     }
-    // The message was dropped in the meantime, since the session was owed too much.
+    // The message was dropped in the meantime, since the limits of the session were exceeded.
     if (!message) return undefined
     const { order, brokerId } = placeIn(name)
     return {
@@ -145,8 +145,8 @@ export class OutgoingQueue {
   }
 
   /**
-   * Must resolve before Aedes sends a packet. Waits for room before a stored message. Makes the packet id of a QoS 2 message
-   * durable, so the client does not get the message twice.
+   * Must resolve before Aedes sends a packet. For a stored message, waits until there is room. Stores the packet id of a QoS 2
+   * message, so that the client does not get the message twice.
    *
    * @throws LockLost @throws ThingwireError of the store
    */
@@ -164,7 +164,7 @@ export class OutgoingQueue {
     const owed = { qos, messageId }
     this.#note(messageId, { name, owed })
     if (qos === 2) await this.#put({ [name]: owed })
-    // The replay may continue only now, since published messages are sent after it.
+    // The replay waits until now: when it ends, published messages are sent, which must not overtake this message.
     if (name === this.#underWay) this.#onSent()
   }
 
@@ -187,15 +187,15 @@ export class OutgoingQueue {
     if (!unacked) return
     this.#unackedBytes -= placeIn(unacked.name).bytes
     this.#acked.add(unacked.name)
-    // If the removal fails, the next ack or `end` tries it again.
+    // If the removal fails, the next ack or `end` tries again.
     this.#removing ??= this.#removeAcked()
       .catch(this.#parts.onFailed)
       .finally(() => (this.#removing = undefined))
   }
 
   /**
-   * Call this with the lock of the client's new connection, so `end` can finish under that lock. If a connection of another node
-   * had the client in between, that connection has already taken over the queue.
+   * Call this with the lock of the client's new connection, so that `end` can finish under that lock. Has no effect if another node
+   * had the client in between: that node has already taken over the queue.
    */
   handOver(lock: TakenLock): void {
     if (lock.before === this.#lock?.owner) this.#lock = lock

@@ -16,20 +16,20 @@ import {
 interface Size {
   /** Number of messages. For a principal, a message counts once per session that is owed it. */
   messages: number
-  /** Size of the messages. For a principal, each message counts once. */
+  /** Total size of the messages, bytes. For a principal, each message counts once. */
   bytes: number
 }
 
 /** Limits for one session, and for all sessions of a principal together (contract §7.10). */
 const mostOfSession: Size = { messages: 10_000, bytes: 16 * 1024 * 1024 }
 const mostOfPrincipal: Size = { messages: 2_000_000, bytes: 256 * 1024 * 1024 }
-/** If a limit is exceeded, the oldest messages are dropped until this share of it is left. */
+/** If a limit is exceeded, the oldest messages are dropped until the rest is within this share of the limit. */
 const leftShare = 0.95
-/** Size of the messages put between two sweeps. This also limits the messages that no session is owed. */
+/** A sweep begins when this many messages or bytes were put. This also limits the messages that no session is owed. */
 const sweptAfter: Size = { messages: 100_000, bytes: 64 * 1024 * 1024 }
-/** After a sweep, the next one waits for this multiple of the sweep's duration. */
+/** After a sweep, the next sweep waits for this multiple of the sweep's duration. */
 const restPerWork = 10
-/** Maximum time between two sweeps, milliseconds: other nodes may have left messages. */
+/** Maximum time between two sweeps, milliseconds. Other nodes may have left messages that no session is owed. */
 const longestRest = 3_600_000
 
 interface OwedMessagesParts {
@@ -41,12 +41,12 @@ interface OwedMessagesParts {
 }
 
 /**
- * Limits the messages owed to absent clients, and sweeps messages that no session is owed. An ack removes only the session's entry:
- * a stored count of entries would have to be read and written with each ack, and would be wrong after a crash.
+ * Limits the messages owed to absent clients, and sweeps messages that no session is owed. An ack removes only the session's entry.
+ * A message has no stored count of its entries: each ack would have to change the count, and a crash could make it wrong.
  */
 export class OwedMessages {
   readonly #parts: OwedMessagesParts
-  /** Upper bounds by prefix of the names; absent if not counted yet. */
+  /** By name prefix: an upper bound of the size; absent if the messages are not counted yet. */
   readonly #sizes = new Map<string, Size>()
   /** Prefixes to be counted, one after another. */
   readonly #due = new Set<string>()
@@ -109,16 +109,16 @@ export class OwedMessages {
     this.#isCounting = false
   }
 
-  /** Counts the messages, and drops the oldest if they exceed `most`. @throws ThingwireError of the store */
+  /** Counts the messages, and drops the oldest messages if `most` is exceeded. @throws ThingwireError of the store */
   async #trim(prefix: string, most: Size): Promise<void> {
     const { documents, onDropped } = this.#parts
-    // Messages noted from here on may be counted twice. That is harmless, since nothing is dropped without a new count.
+    // Messages noted from here on may be counted twice. That is harmless, since no message is dropped without a new count.
     const size: Size = { messages: 0, bytes: 0 }
     this.#sizes.set(prefix, size)
     // This waits until all messages noted so far can be read.
     await documents.getInOrder(prefix)
     const left: Size = { messages: 0, bytes: 0 }
-    /** By order of the message: its number of entries, and its bytes. */
+    /** By `order` of the message: the number of its entries, and its size in bytes. */
     const found = new Map<number, Size>()
     for await (const name of listNames(documents, prefix)) {
       const { order, bytes } = placeIn(name)
@@ -144,7 +144,7 @@ export class OwedMessages {
     const { documents, isConnected } = this.#parts
     let removed = 0
     for await (const put of removals(listNames(documents, prefix), name => placeIn(name).order <= last)) {
-      // If the client has returned, it would find a gap while it reads.
+      // If the client has returned, it is now reading these messages, and would find a gap.
       if (prefix.endsWith('/') && isConnected(clientIdOfQueued(prefix))) break
       await documents.put(put, 'essential')
       removed += Object.keys(put).length
@@ -152,7 +152,7 @@ export class OwedMessages {
     return removed
   }
 
-  /** Sweeps as soon as the rest after the previous sweep is over. */
+  /** Sweeps as soon as the pause after the previous sweep is over. */
   sweepSoon(): void {
     this.#isSweepDue = true
     if (!this.#isSweeping) void this.#sweepOn()
@@ -173,7 +173,7 @@ export class OwedMessages {
 
   async #sweep(): Promise<void> {
     const { documents, isConnected } = this.#parts
-    // This waits for the puts of this node, so that the lists have the entries of a session that ended in the meantime.
+    // This waits for the puts of this node, so that the lists contain the entries of a session that ended in the meantime.
     await documents.getInOrder(topicQueuePrefix)
     // Messages are listed before entries: both are put together, so the entries of a listed message are found below.
     const unowed = new Set<string>()

@@ -46,17 +46,17 @@ export interface PutWithMessage {
 }
 
 /**
- * Passes messages to Aedes, one at a time: the next one when the put of the previous one has begun. Aedes drops a message if its
- * counter is not greater than that of the previous message, and takes several asynchronous steps per message.
+ * Passes messages to Aedes one at a time: the next message follows when the put of the previous message has begun. Aedes takes
+ * several asynchronous steps per message, and drops a message if its counter is not greater than the previous counter.
  */
 export class PublishQueue {
   readonly #parts: PublishQueueParts
   #broker: Aedes | undefined
   #order = 0
   readonly #turns = new Turns()
-  /** A message for hundreds of sessions takes a millisecond or two, so not all are started in one turn of the event loop. */
+  /** Spreads messages over turns of the event loop, since a message for hundreds of sessions takes a millisecond or two. */
   readonly #slices = new Slices()
-  /** The message that was passed to Aedes, until Aedes asks to enqueue it. */
+  /** The message that was passed to Aedes, until Aedes calls `enqueue`. */
   #starting: { readonly together: PutWithMessage | undefined; readonly turn: Turn } | undefined
   #entriesBeingPut = 0
   /** Resolves when all puts begun so far are durable or have failed. */
@@ -89,7 +89,7 @@ export class PublishQueue {
       qos,
       retain: isRetained,
       dup: false,
-      // QoS 0 has a separate broker id: its messages overtake messages that wait for a put, and must not count as newer.
+      // QoS 0 messages overtake messages that wait for a put. With the same broker id, the overtaken messages would count as older.
       brokerId: qos === 0 ? `${brokerId}.0` : brokerId,
       brokerCounter: this.#order,
     }
@@ -102,12 +102,12 @@ export class PublishQueue {
     await publishing.finally(() => turn.done())
   }
 
-  /** Called by Aedes with each retained message. Stores those at QoS 0; `enqueue` stores those at QoS 1 and 2. */
+  /** Called by Aedes with each retained message. Stores only messages at QoS 0; `enqueue` stores messages at QoS 1 and 2. */
   retain(packet: AedesPublishPacket): void {
     if (packet.qos === 0) this.#keep(packet).catch(this.#parts.onFailed)
   }
 
-  /** Called by Aedes with each message. Resolves when it is durable, in the order of calls. @throws ThingwireError of the store */
+  /** Called with each message. Resolves, in the order of calls, when the message is durable. @throws ThingwireError of the store */
   enqueue(packet: AedesPublishPacket): Promise<void> {
     const { together, turn } = this.#starting ?? {}
     this.#starting = undefined
@@ -160,7 +160,7 @@ export class PublishQueue {
   }
 }
 
-/** If no document is kept, for example when a retained message is removed, the put is only for the packet id or the will. */
+/** If no document is kept, for example when a retained message is removed, the put only concerns the packet id or the will. */
 function purposeOf(kept: DocumentPut): PutPurpose {
   return Object.values(kept).some(document => document !== null) ? 'keep' : 'essential'
 }

@@ -31,11 +31,11 @@ import { TopicSubscriptions } from './topic-subscriptions.ts'
 interface RelayParts extends Pick<MqttThings, 'documents' | 'nodes' | 'observer'> {
   readonly clock: Pick<ReceiptClock, 'now'>
   readonly live: Pick<Live, 'catchUp'>
-  /** Called with errors other than the store's. */
+  /** Called with errors that do not come from the store. */
   readonly onDefect: (error: unknown) => void
 }
 
-/** Serves foreign topics with Aedes: its persistence, its link to other nodes, and the entry for messages of our clients. */
+/** Serves topics that are not Thingwire's. Passes messages to Aedes, and gives Aedes persistence and a link to other nodes. */
 export class Relay {
   readonly persistence: ReturnType<typeof relayPersistence>
   readonly bus: MessageBus
@@ -43,10 +43,10 @@ export class Relay {
   readonly #retained: RetainedMessages
   readonly #subscriptions: TopicSubscriptions
   readonly #owed: OwedMessages
-  /** Identifies messages of this process for Aedes. It has only 72 random bits, since it is part of each entry's name. */
+  /** Identifies this process in its messages. Has only 72 random bits, since it is part of the name of each entry. */
   readonly #brokerId = randomBytes(9).toString('base64url')
   readonly #publishing: PublishQueue
-  /** Order of the newest message received, by broker id of another node. The messages of one broker arrive in order. */
+  /** The `order` of the newest received message, by broker id of another node. The messages of one broker arrive in order. */
   readonly #come = new Map<string, number>()
   readonly #clients = new WeakMap<Client, RelayedClient>()
   /** The newest connection of each client, by client id. */
@@ -120,7 +120,7 @@ export class Relay {
   /**
    * Call this when a client has connected. Restores the subscriptions of its session that its grants still allow.
    *
-   * @param before result of `newest` before the lock was taken: that connection may have lost its lock before it could store acks
+   * @param before connection that `newest` returned before the lock was taken; it may have lost its lock before it stored all acks
    * @returns undefined if the client may not use topics that are not Thingwire's
    * @throws LockLost @throws ThingwireError of the store
    */
@@ -208,13 +208,13 @@ export class Relay {
    * Resolves when the message is durable for every matching persistent session, and was sent to every subscriber of this node.
    *
    * @param together documents to put in the same commit, at QoS 1 and 2
-   * @throws ThingwireError of the store: nothing was put; too_many_retained
+   * @throws ThingwireError too_many_retained; or an error of the store, in which case nothing was put
    */
   publish(message: RelayedMessage, together?: PutWithMessage): Promise<void> {
     return this.#publishing.publish(message, together)
   }
 
-  /** @param names names of documents that may have changed; undefined if any may have */
+  /** @param names names of documents that may have changed; undefined if any document may have changed */
   async #hear(names: readonly string[] | undefined): Promise<void> {
     if (!names) {
       await Promise.all([this.#retained.load(), this.#subscriptions.load()])
@@ -234,8 +234,8 @@ export class Relay {
   }
 
   /**
-   * Call this when another node has put or removed entries. That node sends the messages separately, and may be killed in between;
-   * if so, this node closes the connections that miss a message.
+   * Call this when another node has put or removed entries. That node sends the messages separately, and may be killed before it
+   * has sent them. If so, this node closes the connections that missed a message.
    */
   #expect(names: readonly string[]): void {
     const isMissing = (name: string) => {
@@ -267,8 +267,8 @@ const nothing = async (): Promise<void> => {}
 const none = (): Readable => Readable.from([])
 
 /**
- * The persistence for Aedes; for its members see `aedes-persistence`. Most do nothing: the relay and the doors keep subscriptions,
- * send retained messages and publish wills, and clients' QoS 2 packets do not reach Aedes.
+ * The persistence for Aedes, with the members of `aedes-persistence`. Most members do nothing: the relay and the doors keep
+ * subscriptions, send retained messages and publish wills, and clients' QoS 2 packets do not reach Aedes.
  */
 function relayPersistence(publishing: PublishQueue, clients: RelayedClients) {
   return {

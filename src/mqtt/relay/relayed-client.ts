@@ -30,7 +30,7 @@ export class RelayedClient {
   readonly #subscriptions = new Map<string, TopicSubscription>()
   readonly #tree = new FilterTree<QoS>()
   readonly #streams = new Set<RetainedStream>()
-  /** Resolves when the next stream of retained messages may be sent. The first may be sent after the replay. */
+  /** Resolves when the next stream of retained messages may be sent. The first stream may be sent after the replay. */
   #ready: Promise<void>
 
   constructor({ connection, clientId, grants, queue, retained }: RelayedClientParts) {
@@ -43,7 +43,7 @@ export class RelayedClient {
   }
 
   /**
-   * Call this when the connection is closed or must end, perhaps more than once. Resolves when the client's acks are stored.
+   * Call this when the connection is closed or must end. May be called more than once. Resolves when the client's acks are stored.
    *
    * @param lock lock of the client's new connection @throws LockLost @throws ThingwireError of the store
    */
@@ -53,7 +53,7 @@ export class RelayedClient {
     await this.queue?.end()
   }
 
-  /** Call this when messages of another node were lost: a persistent session finds them in the store when its client returns. */
+  /** Call this when messages from another node were lost. A persistent client must reconnect: it then gets the stored messages. */
   miss(): void {
     if (this.isPersistent) this.#connection.close(new Error('messages of another node were lost'))
   }
@@ -78,7 +78,7 @@ export class RelayedClient {
     this.#tree.remove(filter, filter)
   }
 
-  /** Call this before a SUBSCRIBE takes effect. @returns a function to call after SUBACK: sends retained messages */
+  /** Call this before a SUBSCRIBE takes effect. @returns a function that sends the retained messages; call it after SUBACK */
   beginRetained(): (filters: readonly string[]) => Promise<void> {
     const stream = new RetainedStream(this.#retained, this.#connection)
     this.#streams.add(stream)
@@ -89,13 +89,13 @@ export class RelayedClient {
     }
   }
 
-  /** Whether packets of the broker are retained or replayed messages, which wait for room. @param header first byte of a packet */
+  /** Whether the packets are retained or replayed messages, which wait for room. @param header first byte of one packet */
   isPaced(header: number): boolean {
     if ((header & publishFlags.retain) !== 0) return true
     return this.queue?.isReplaying === true && qosOf(header) > 0
   }
 
-  /** The message for the client, at the highest QoS of the matching filters (MQTT-3.3.5-1). @returns null if not to be sent now */
+  /** The message at the QoS for this client (MQTT-3.3.5-1). @returns null if the message must not be sent now */
   forward(packet: AedesPublishPacket): AedesPublishPacket | null {
     if (!mayRead(this.grants, packet.topic)) return null
     // The QoS of a replayed message is already determined.
@@ -119,11 +119,11 @@ const piecesAtOnce = 50
 /** Limits for one turn of the event loop: number of messages, and bytes of their payloads. */
 const sentAtOnce = { messages: 50, bytes: 64 * 1024 }
 
-/** Sends the retained messages for one SUBSCRIBE, except messages that the client has got live since this object was made. */
+/** Sends the retained messages for one SUBSCRIBE, except messages that came live since this object was created. */
 class RetainedStream {
   readonly #retained: RetainedMessages
   readonly #connection: Pick<RelayedConnection, 'client' | 'live'>
-  /** By topic with a retained message: a message that came live; if the retained message itself came live, that message. */
+  /** By topic with a retained message: the first message that came live, or the retained message once it came live itself. */
   readonly #came = new Map<string, MessageId>()
   /** Messages that Aedes has not sent yet. */
   readonly #sending = new Set<RetainedMessage>()
@@ -170,7 +170,7 @@ class RetainedStream {
     const newest = this.#retained.newest(topic)
     if (!newest || client.closed) return true
     const came = this.#came.get(topic)
-    // If an earlier message of the topic came live, the newest one will, too.
+    // If an earlier message on the topic came live, the newest message will come live, too.
     if (newest.isComing) return came !== undefined
     if (isSame(came, newest)) return true
     this.#sending.add(newest)

@@ -8,7 +8,7 @@ import { FilterTree } from './filter-tree.ts'
 
 /** Maximum number of retained messages, and maximum bytes of their topics and payloads (contract §7.10). */
 const maximum = { messages: 100_000, bytes: 64 * 1024 * 1024 }
-/** A message of another node may arrive this much later than its document; milliseconds. */
+/** Maximum time by which a message from another node may arrive later than its document, milliseconds. */
 export const patience = 5_000
 
 export interface RetainedMessage extends MessageId {
@@ -17,11 +17,11 @@ export interface RetainedMessage extends MessageId {
   readonly qos: QoS
 }
 
-/** There is one object per message, so objects can be compared. */
+/** There is one object per message, so messages can be compared by identity. */
 interface Newest extends RetainedMessage {
   /** Whether the message may still be sent live to the subscribers of this node. */
   isComing: boolean
-  /** Whether another node has announced the message; the store may still have an older one. */
+  /** Whether another node has announced the message. If so, the store may still have an older message. */
   isAhead: boolean
 }
 
@@ -67,7 +67,7 @@ export class RetainedMessages {
   /**
    * Makes the message the newest of its topic; an empty payload removes the retained message of the topic (MQTT-3.3.1-10).
    *
-   * @returns documents to put, in the order of the calls
+   * @returns documents to put; put the documents of several calls in the order of the calls
    */
   change(message: RetainedMessage): DocumentPut {
     const { topic, payload, qos, order, brokerId } = message
@@ -77,7 +77,7 @@ export class RetainedMessages {
     return { [name]: isRemoval ? null : { topic, payload: payload.toString('base64'), qos, order, brokerId } }
   }
 
-  /** Call this when another node announces a message. The store may be ahead or behind. @throws ThingwireError of the store */
+  /** Call this when another node announces a message. The stored one may be older or newer. @throws ThingwireError of the store */
   async announced(message: RetainedMessage): Promise<void> {
     const name = retainedName(message.topic)
     const before = this.#messages.get(name)
@@ -88,7 +88,7 @@ export class RetainedMessages {
     else await this.hear(name)
   }
 
-  /** Call this when a message was sent to all subscribers of this node, or will not be. */
+  /** Call this when a message was sent to all subscribers of this node, or will never be sent. */
   passed(topic: string, place: MessageId): void {
     const newest = this.newest(topic)
     if (newest && isSame(newest, place)) newest.isComing = false
@@ -132,14 +132,14 @@ export class RetainedMessages {
     const before = this.#messages.get(name)
     const message = document && messageOf(document)
     const isKnown = isSame(before, message)
-    // Until the announced message is stored, an older stored message, or none, is ignored.
+    // Until the announced message is stored, the store may have an older message or no message. Both are ignored.
     const isOlder = message === undefined || isBefore(message, before)
     if (before?.isAhead && !isKnown && isOlder) return
     if (before && isKnown) before.isAhead = false
     if (isKnown) return
     this.#set(name, message && { ...message, isComing: isComing && message.order > 0, isAhead: false })
     if (!message || !isComing) return
-    // The timer holds no payload, since many newer messages may have replaced this one when it fires.
+    // The timer does not keep the payload in memory: many newer messages may replace this message before the timer fires.
     const { topic, order, brokerId } = message
     setTimeout(() => this.passed(topic, { order, brokerId }), patience).unref()
   }
@@ -162,12 +162,12 @@ export class RetainedMessages {
   }
 }
 
-/** Whether both are the same message. False for messages of older versions, which have no order. */
+/** Whether both are the same message. False for messages that older versions stored, since these messages have no order. */
 export function isSame(one: MessageId | undefined, other: MessageId | undefined): boolean {
   return one !== undefined && one.order === other?.order && one.brokerId === other.brokerId && one.order > 0
 }
 
-/** Whether `one` and `other` were published by the same process, `one` earlier, at any QoS. */
+/** Whether the same process published both messages, at any QoS, and published `one` before `other`. */
 function isBefore(one: MessageId, other: MessageId | undefined): boolean {
   const [process] = one.brokerId.split('.')
   return process === other?.brokerId.split('.')[0] && one.order < (other?.order ?? 0)

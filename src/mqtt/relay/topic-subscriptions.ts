@@ -12,7 +12,7 @@ import {
 } from './documents.ts'
 import { FilterTree } from './filter-tree.ts'
 
-/** The subscriptions of all persistent sessions, of any node, to topics that are not Thingwire's. */
+/** The subscriptions to topics that are not Thingwire's, for all persistent sessions on all nodes. */
 export class TopicSubscriptions {
   readonly #documents: DocumentStore
   readonly #tree = new FilterTree<{ readonly clientId: string; readonly qos: QoS }>()
@@ -83,7 +83,7 @@ export class TopicSubscriptions {
     return [...this.#byClient.keys()].filter(clientId => clientId.startsWith(scope))
   }
 
-  /** The sessions that are owed a message on a topic, by client id, with the highest QoS of their matching filters, 1 or 2. */
+  /** For each session that is owed a message on the topic: the highest QoS of the matching filters, 1 or 2, by client id. */
   wanting(topic: string): ReadonlyMap<string, QoS> {
     const wanted = new Map<string, QoS>()
     for (const { clientId, qos } of this.#tree.match(topic)) {

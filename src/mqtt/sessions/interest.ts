@@ -14,7 +14,7 @@ export interface Subscription {
   readonly from: number
   /** Whether the client's filter contained a token. */
   readonly isSpelledAsToken?: boolean
-  /** Write number of the retained messages that the session still has to acknowledge. */
+  /** Write number at which the session became owed retained messages; absent once it has acknowledged all of them. */
   readonly owedRetained?: number
 }
 
@@ -61,7 +61,7 @@ export class Interests {
     return this.#subscriptions.values()
   }
 
-  /** Replaces a subscription with the same filter. Messages that the old subscription missed stay owed (MQTT-3.8.4-3). */
+  /** Replaces a subscription with the same filter. Missed messages of the old subscription are still owed (MQTT-3.8.4-3). */
   add(added: Subscription): void {
     const before = this.#subscriptions.get(added.filter)
     const isOwed = before !== undefined && before.qos > 0 && before.from < added.from
@@ -70,7 +70,7 @@ export class Interests {
   }
 
   /**
-   * Call this when the client has lost messages permanently: it is then owed retained messages.
+   * Call this when the client has lost messages permanently. From then on, it is owed retained messages.
    *
    * @param except filters for which the client already got the retained messages
    * @returns the subscriptions that are owed retained messages
@@ -86,7 +86,7 @@ export class Interests {
     return owed
   }
 
-  /** Call this when the client has acknowledged the retained messages of a write number. */
+  /** Call this when the client has acknowledged all retained messages that became owed at `writeNumber`. */
   settleRetained(filter: string, writeNumber: number): void {
     const present = this.#subscriptions.get(filter)
     if (present?.owedRetained !== writeNumber) return
@@ -106,7 +106,7 @@ export class Interests {
     this.#known.clear()
   }
 
-  /** The order is kept if the filter is present. */
+  /** A filter that is already present keeps its place in the order. */
   #set(subscription: Subscription): void {
     const { filter } = subscription
     this.#subscriptions.set(filter, subscription)
@@ -119,7 +119,7 @@ export class Interests {
 
   /** The current interest in a thing. */
   in(thingId: string): Interest {
-    // Things without a separate filter share one entry, so a subscriber to every thing does not need an entry for each.
+    // Things without a separate filter share one entry, so a subscriber to every thing does not need one entry per thing.
     const ref = this.#byRef.has(thingId) ? thingId : '+'
     const known = this.#known.get(ref)
     if (known) return known
@@ -128,7 +128,7 @@ export class Interests {
     return interest
   }
 
-  /** The interest at QoS 1 in an earlier write, from the subscriptions that existed at that time. */
+  /** The interest in an earlier write, from the subscriptions at QoS 1 and 2 that existed at that time. */
   missedOf(write: LiveWrite): Interest {
     const { thingId, writeNumber } = write.commit
     const then = this.#of(thingId).filter(({ from, qos }) => from < writeNumber && qos > 0)

@@ -8,11 +8,11 @@ export type MqttSessionDocument = {
   readonly subscriptions: readonly Subscription[]
   /** Every QoS 1 message up to and including this position is acknowledged. */
   readonly acked: MessagePosition
-  /** Messages sent after `acked`. */
+  /** Sent messages at positions after `acked`. */
   readonly sent: readonly Sent[]
   /** Messages up to this write number may have been sent under packet ids that are lost. Absent: 0. */
   readonly maybeSent?: number
-  /** Whether a client is connected. If so and the process dies, more messages may have been sent than this document shows. */
+  /** Whether a client is connected. If the process dies meanwhile, more messages may have been sent than this document lists. */
   readonly isInUse: boolean
   /** The node that wrote the document. */
   readonly node: string

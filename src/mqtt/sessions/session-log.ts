@@ -43,7 +43,7 @@ export class SessionLog implements LogReader {
       if (!commit.broadcast) return false
       const write = new LiveWrite(commit)
       const ofThing = new Set([...(needs.get(commit.thingId) ?? []), ...(needs.get('+') ?? [])])
-      // `filter` is used since it calls `take` for every session, and each must count the write.
+      // `some` would stop at the first session that needs the write, but every such session must count it.
       return [...ofThing].filter(need => need.take(write)).length > 0
     }
   }
@@ -93,7 +93,7 @@ function refsAtQoS1(subscriptions: Iterable<Omit<Subscription, 'from'>>): Set<st
   return refs
 }
 
-/** The things of which at least one client wants messages. */
+/** The things that at least one client wants messages about. */
 export class Coverage {
   readonly #thingsOf = new Map<string, ReadonlySet<string>>()
   /** Number of clients by thing id, or `+` for every thing. */

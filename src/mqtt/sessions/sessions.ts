@@ -21,7 +21,7 @@ const longestBegin = 10_000
 /** A persistent session in memory, with the lock of its newest connection. */
 interface OpenSession extends Usage {
   isInUse: boolean
-  /** When the lock was found lost, by `performance.now()`: a new connection of this node may still resume the session. */
+  /** When the loss of the lock was noticed, by `performance.now()`. A new connection of this node may still resume the session. */
   lostAt?: number
 }
 
@@ -43,7 +43,7 @@ interface SessionsParts extends Pick<MqttThings, 'documents' | 'nodes' | 'locks'
 /**
  * The sessions of connected clients in memory, and persistent sessions in the store. A connection reads a persistent session from
  * the store, no matter which node had it before, and changes it under the client's lock. If the previous connection was on this
- * node, however, the session is resumed from memory, which is newer.
+ * node, however, the session is resumed from memory, where it is newer.
  */
 export class Sessions {
   readonly #parts: SessionsParts
@@ -74,7 +74,7 @@ export class Sessions {
     return newSession(clientId, false, this.#parts.live.writeNumber)
   }
 
-  /** A clean session; drops the client id's stored one (MQTT-3.1.2-6). @throws LockLost @throws ThingwireError of the store */
+  /** A clean session. Removes the client's stored session (MQTT-3.1.2-6). @throws LockLost @throws ThingwireError of the store */
   async begin(clientId: string, lock: Lock): Promise<MqttSession> {
     this.#open.delete(clientId)
     if (await this.#stored.read(clientId)) await this.#forget(clientId, lock)
@@ -87,7 +87,7 @@ export class Sessions {
     const isPresent = present !== undefined && present.lock.owner === lock.before
     const session = isPresent ? { ...present.session, wasPresent: true } : await this.#load(clientId)
     const open = { session, lock, isInUse: true }
-    // Set before the first await, so that the previous connection stores nothing more.
+    // Set before the first await, so that the previous connection does not store the session any more.
     if (isPresent) this.#open.set(clientId, open)
     const left = await this.#stored.inFlight(clientId)
     // A session that was in use in memory is already stored as in use.
@@ -110,9 +110,9 @@ export class Sessions {
   }
 
   /**
-   * Call this once per session, when the connection is closed and none of its packets is pending. Resolves when that is stored.
+   * Call this once per session, when the connection is closed and no packet is pending. Resolves when the session is stored.
    *
-   * @throws ThingwireError of the store, if the service ends before that
+   * @throws ThingwireError of the store, if the service ends before the session is stored
    */
   async leave(session: MqttSession): Promise<void> {
     const { clientId } = session
@@ -127,7 +127,7 @@ export class Sessions {
     }
   }
 
-  /** The open session under this lock. */
+  /** The client's open session; undefined if it is not open under this lock. */
   heldBy(clientId: string, { owner }: Lock): MqttSession | undefined {
     const open = this.#open.get(clientId)
     return open?.lock.owner === owner ? open.session : undefined
@@ -191,7 +191,7 @@ export class Sessions {
     for await (const clientId of this.#stored.clientIdsIn(scope)) clientIds.add(clientId)
     for (const clientId of clientIds) {
       this.#open.delete(clientId)
-      // When the lock is taken, a connection that still acts for the client cannot store anything.
+      // Taking the lock prevents a connection that still acts for the client from storing the session.
       const lock = await locks.take(clientLock(clientId))
       await this.#forget(clientId, lock).catch(unlessLost)
       await locks.release(lock)

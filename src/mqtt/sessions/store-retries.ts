@@ -4,7 +4,7 @@ import type { ThingwireError } from '../../errors.ts'
 /** Time between attempts while the store is unavailable, milliseconds. */
 const retryInterval = 200
 
-/** Retries tasks that failed in an outage: one at a time, and all of them as soon as one succeeds. */
+/** Retries tasks that failed in an outage. Tries one task at a time, and all other tasks as soon as one succeeds. */
 export class StoreRetries {
   readonly #onOutage: (error: ThingwireError) => void
   #waiting: (() => void)[] = []
@@ -17,7 +17,7 @@ export class StoreRetries {
     this.#onOutage = onOutage
   }
 
-  /** Runs a task until it succeeds. @throws errors of the task other than outages; after `close`, outages as well */
+  /** Runs a task until it succeeds. @throws errors of the task, except outages before `close` */
   async run(task: () => Promise<void>): Promise<void> {
     for (;;) {
       try {

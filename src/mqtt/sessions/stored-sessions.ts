@@ -27,7 +27,7 @@ export class StoredSessions {
   readonly #documents: DocumentStore
   readonly #node: string
   readonly #clock: Pick<ReceiptClock, 'now'>
-  /** State of this node's sessions as last stored, JSON. */
+  /** By session of this node: the state that was last stored, as JSON. */
   readonly #kept = new WeakMap<MqttSession, string>()
 
   constructor(documents: DocumentStore, node: string, clock: Pick<ReceiptClock, 'now'>) {
@@ -119,7 +119,7 @@ export class StoredSessions {
     return removal
   }
 
-  /** The client ids of the sessions of a scope, for example `thing.<id>:`. @throws ThingwireError of the store */
+  /** The client ids of all sessions in a scope, for example `thing.<id>:`. @throws ThingwireError of the store */
   async *clientIdsIn(scope: string): AsyncGenerator<string> {
     for await (const name of listNames(this.#documents, sessionName(scope))) {
       yield decodeURIComponent(name.slice(sessionPrefix.length))
@@ -127,9 +127,10 @@ export class StoredSessions {
   }
 
   /**
-   * Removes the sessions that were last connected before a time, milliseconds since 1970, unless their clients have returned.
+   * Removes sessions that were last connected before a time, unless their clients have returned.
    *
-   * @param mayForget whether this node does not use the session
+   * @param before milliseconds since 1970, exclusive
+   * @param mayForget whether the session may be removed, because this node does not use it
    * @returns the client ids of removed sessions
    * @throws ThingwireError of the store
    */

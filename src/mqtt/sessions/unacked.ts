@@ -18,15 +18,15 @@ export interface Sent {
 
 const maximumMessageId = 65_535
 
-/** The unacknowledged QoS 1 messages of a session. Only packet ids limit their number, since the socket slows down a client. */
+/** The unacknowledged QoS 1 messages of a session. Their number is limited only by the number of packet ids. */
 export class Unacked {
-  /** Everything up to and including this position is acknowledged. */
+  /** Every message up to and including this position is acknowledged. */
   #acked: MessagePosition
-  /** Messages sent after `#acked`, by position; those before the index `#first` are already acknowledged. */
+  /** Sent messages at positions after `#acked`, in order. Messages before the index `#first` are already acknowledged. */
   #sent: Sent[] = []
   /** Index of the first unacknowledged message. */
   #first = 0
-  /** Messages by packet id in use; undefined if a message has no position and is not sent again. */
+  /** Unacknowledged messages by packet id; undefined stands for a message that has no position and is not sent again. */
   readonly #byId = new Map<number, Sent | undefined>()
 
   constructor(acked: MessagePosition, sent: readonly Sent[] = []) {
@@ -41,19 +41,19 @@ export class Unacked {
     return this.#acked
   }
 
-  /** Messages sent after `acked`, in order. */
+  /** Sent messages at positions after `acked`, in order. */
   get sent(): readonly Sent[] {
     return this.#sent.slice(this.#first)
   }
 
-  /** The state in which only the newest `count` messages are owed. */
+  /** The state in which only the newest `count` sent messages are owed. */
   newest(count: number): { readonly acked: MessagePosition; readonly sent: readonly Sent[] } {
     const { sent } = this
     const newest = sent.slice(-count)
     return { acked: sent[sent.length - newest.length - 1]?.position ?? this.#acked, sent: newest }
   }
 
-  /** Moves `acked` forward to the position if no sent message is unacknowledged. */
+  /** Moves `acked` forward to the position if all sent messages are acknowledged. */
   settle(position: MessagePosition): void {
     if (this.#first === this.#sent.length && isBehind(position, this.#acked)) this.#acked = position
   }
@@ -61,7 +61,7 @@ export class Unacked {
   /**
    * Assigns a packet id to a message.
    *
-   * @param position undefined if the message is not to be sent again when the client returns without having acknowledged it
+   * @param position undefined if the message is never sent again, even if the client does not acknowledge it
    * @param ids counter of the connection, 1 to 65,535
    * @returns undefined if every packet id is in use
    */
@@ -107,7 +107,7 @@ export class Unacked {
     return found && !isBehind(found.position, position) ? found : undefined
   }
 
-  /** Index of the first message in `#sent` that is at a position or after it. */
+  /** Index of the first message in `#sent` at or after the position. */
   #placeOf(position: MessagePosition): number {
     return partitionPoint(this.#sent, sent => isBehind(position, sent.position), this.#first)
   }

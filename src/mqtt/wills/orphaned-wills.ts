@@ -18,7 +18,7 @@ interface OrphanedWillsParts {
   readonly grace: number
   /** Writes a will unless its client is back. Resolves when that is done, or when `stop` is aborted. Must not reject. */
   readonly write: (name: string, will: Will, stop: AbortSignal) => Promise<void>
-  /** Called with errors other than the store's. */
+  /** Called with errors that do not come from the store. */
   readonly onDefect: (error: unknown) => void
 }
 
@@ -33,7 +33,7 @@ export class OrphanedWills {
   readonly #parts: OrphanedWillsParts
   readonly #watch: NodeWatch
   readonly #giveUp: () => Promise<void>
-  /** Whether there are no such wills, and never will be. */
+  /** Whether no orphaned wills are left, and none can be added. */
   isDone = false
 
   constructor(parts: OrphanedWillsParts) {
@@ -80,7 +80,7 @@ export class OrphanedWills {
   }
 
   #dueOf({ node }: Will, alive: ReadonlySet<string>): number {
-    // The will may be of this process, from an earlier call of `attachThings`.
+    // The will may belong to this process, from an earlier call of `attachThings`.
     const missedSince = alive.has(node) ? performance.now() : this.#watch.missedSince(node)
     return missedSince + this.#parts.grace
   }
@@ -114,7 +114,7 @@ async function untilDue(left: ReadonlyMap<string, Left> | undefined, stop: Abort
 class NodeWatch {
   readonly #nodes: Nodes
   readonly #timer: NodeJS.Timeout | undefined
-  /** The nodes that were alive at the newest look. */
+  /** The nodes that were alive at the latest call of `look`. */
   #alive: ReadonlySet<string> = new Set()
   readonly #missedSince = new Map<string, number>()
 
@@ -133,8 +133,8 @@ class NodeWatch {
   }
 
   /**
-   * @param node a node that was missing at the newest look
-   * @returns when the node was first missing or first passed here; milliseconds on the clock of `performance.now()`
+   * @param node a node that was missing at the latest call of `look`
+   * @returns when the node was first found missing or first passed here; milliseconds on the clock of `performance.now()`
    */
   missedSince(node: string): number {
     const since = this.#missedSince.get(node) ?? performance.now()

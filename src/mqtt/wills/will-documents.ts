@@ -27,7 +27,7 @@ export type WillContent = {
 
 type WillMessage = { readonly topic: string; readonly qos: QoS; readonly isRetained: boolean }
 
-/** Whether the will's node no longer takes care of it. @param alive the live nodes */
+/** Whether the will's node no longer takes care of the will. @param alive the live nodes */
 export function isAbandoned({ node, isLeft }: Will, alive: ReadonlySet<string>): boolean {
   return isLeft === true || !alive.has(node)
 }

@@ -19,11 +19,11 @@ const changedAtOnce = 100
 interface WillsParts extends Pick<MqttThings, 'documents' | 'nodes' | 'locks' | 'ingest' | 'access'> {
   /** Serves topics that are not Thingwire's; undefined if the host serves them, or nobody does. */
   readonly relay: Relay | undefined
-  /** Whether this node refused the CONNECT of a connection, which then has no will. @param lockOwner owner of its client's lock */
+  /** Whether this node refused the CONNECT of a connection. Its will is then void. @param lockOwner owner of the client's lock */
   readonly isRefused: (lockOwner: string) => boolean
   /** How long the wills of a dead node wait for their clients, milliseconds. */
   readonly grace: number
-  /** Called with errors other than the store's. */
+  /** Called with errors that do not come from the store. */
   readonly onDefect: (error: unknown) => void
 }
 
@@ -66,7 +66,7 @@ export class Wills {
 
   /**
    * Call this when the client has connected to this node. Discards its wills from dead nodes, earlier processes and refused
-   * CONNECTs. Writes the will of its previous connection to a live node (MQTT-3.1.2-8).
+   * CONNECTs. If its previous connection was to a live node, writes the will of that connection (MQTT-3.1.2-8).
    *
    * @param lock lock of the client @throws LockLost @throws ThingwireError of the store
    */
@@ -85,7 +85,7 @@ export class Wills {
     }
   }
 
-  /** A full store must not keep out the client until the will can be written: instead, the will is listed as refused. */
+  /** If the store is full, the will is listed as refused. Otherwise the client could not connect until the store has room again. */
   async #writeOrDrop(name: string, will: Will, lock: Lock): Promise<void> {
     try {
       await this.#append(name, will, lock)
@@ -121,7 +121,7 @@ export class Wills {
   async write(name: string, will: KeptWillContent, lock: Lock | undefined): Promise<void> {
     let isRetry = false
     await this.#persist(async () => {
-      // If a write exceeded the time limit of the store, it may have succeeded.
+      // A write that exceeded the time limit of the store may still have succeeded.
       if (isRetry && !(await this.#parts.documents.getInOrder(name))) return
       isRetry = true
       await this.#append(name, will, lock).catch(async error => {
@@ -132,7 +132,7 @@ export class Wills {
     }, this.#stop.signal)
   }
 
-  /** Writes the will unless another connection has the client; if so, that connection takes care of the will. */
+  /** Writes the will, unless another connection has the client's lock: that connection takes care of the will. */
   async #appendUnheld(name: string, will: KeptWillContent, lockOwner: string): Promise<void> {
     const { documents, locks } = this.#parts
     const lock = await locks.takeFrom(clientLock(will.owner), lockOwner)
