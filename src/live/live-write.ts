@@ -6,14 +6,14 @@ import { arrayText, recordText } from '../core/record/record-text.ts'
 const nothing = Buffer.alloc(0)
 
 /**
- * The live messages of one commit (contract §7.2): one for each ordinary record and each new latest record, then the whole message.
- * A payload is made for the first subscriber that wants it, and shared by all.
+ * The live messages of one commit (contract §7.2): one message for each ordinary record and each new latest record, then the whole
+ * message. A payload is encoded for the first subscriber that wants it, and shared by all subscribers.
  *
- * Messages are numbered by place, from 0; the whole message has the last place.
+ * The place of a message is its index, from 0. The whole message has the last place.
  */
 export class LiveWrite {
   readonly commit: Commit
-  /** When the store delivered the commit, monotonic clock, milliseconds; undefined if the message is sent later, from the log. */
+  /** When the store delivered the commit, on a monotonic clock, milliseconds; undefined if the commit was read from the log. */
   readonly committedAt: number | undefined
   /** Place of the whole message. */
   readonly wholePlace: number
@@ -26,7 +26,7 @@ export class LiveWrite {
     this.commit = commit
     this.committedAt = committedAt
     const { records, latest } = commit
-    // The new state of a magic resource is delivered in a commit of its own.
+    // The new state of a magic resource is delivered in a separate commit.
     this.#ordinary = records.some(isMagic) ? records.filter(record => !isMagic(record)) : records
     this.wholePlace = this.#ordinary.length + latest.length
     this.#payloads = new Array<Buffer | undefined>(this.wholePlace)
@@ -50,7 +50,7 @@ export class LiveWrite {
     return payload
   }
 
-  /** Whether there is a whole message. There is none if only a latest record has changed. */
+  /** Whether there is a whole message. A commit that only changes a latest record has no whole message. */
   get hasWhole(): boolean {
     return this.commit.records.length > 0
   }

@@ -85,8 +85,8 @@ export class Live {
   }
 
   /**
-   * Takes a snapshot of the store, and calls `reached` at its place in the order of live messages: after the writes that the
-   * snapshot contains, before all later ones. The caller closes the snapshot.
+   * Takes a snapshot of the store. Calls `reached` when the writes in the snapshot are delivered to subscribers, and before later
+   * writes are delivered. The caller closes the snapshot.
    *
    * @throws ThingwireError of the store
    */
@@ -101,7 +101,7 @@ export class Live {
     await this.#handedOn(await this.#records.catchUp(), reached)
   }
 
-  /** Reports that messages were written to a subscriber's socket. @param committedAt that of the oldest `LiveWrite` */
+  /** Reports that messages were written to a subscriber's socket. @param committedAt `committedAt` of the oldest `LiveWrite` */
   sent(committedAt: number | undefined): void {
     if (committedAt !== undefined) this.#observer?.fannedOut((performance.now() - committedAt) / 1_000)
   }

@@ -12,9 +12,9 @@ export interface LogReader {
   /** Whether to keep the write in the log. Called for every write, so this must be quick. */
   wants(write: LoggedWrite): boolean
   /**
-   * Begins a trim. The needs of other nodes count as well, so the answers must be based on documents in the store.
+   * Begins a trim. The answers must be based on documents in the store, since other nodes may need commits, too.
    *
-   * @returns a function that is called with every commit up to number `upTo`, newest first, and says whether it is still needed
+   * @returns a function that says whether a commit is needed; called with all commits up to and including `upTo`, newest first
    */
   startTrim(upTo: number): Promise<(commit: Commit) => boolean>
 }
@@ -22,30 +22,30 @@ export interface LogReader {
 export interface LogKeeperParts {
   readonly records: RecordStore
   readonly nodes: Pick<Nodes, 'lead' | 'logBounds'>
-  /** Whether other nodes write to the store as well. If so, every commit is in the log. */
+  /** Whether other nodes write to the store, too. If so, every commit is in the log. */
   readonly isShared: boolean
 }
 
 /**
- * A trim is due when the log has grown by more commits or bytes than given here and than the last trim left; and after the interval
- * (milliseconds), since sessions and streams also expire while nothing is written.
+ * A trim is due when the log has grown by more commits or bytes than given here and by more than the last trim kept. It is also due
+ * after `interval`, milliseconds, since sessions and streams expire even if there are no writes.
  */
 const ownPace = { commits: 10_000, bytes: 4 * 1024 * 1024, interval: 3_600_000 }
 /** A shared log is in memory and has every recent commit, so it is trimmed often. */
 const sharedPace = { commits: 100_000, bytes: 64 * 1024 * 1024, interval: 10_000 }
-/** Milliseconds added to the interval for each commit in the log, since a trim reads them all. */
+/** Milliseconds added to the interval for each commit in the log, since a trim reads every commit. */
 const delayPerCommit = 1
 const pageSize = 500
 
-/** Keeps the commits that log readers may need again, and removes the rest. Only the node that leads `trim` removes them. */
+/** Keeps the commits that log readers may need again. The node that leads the task `trim` removes all other commits. */
 export class LogKeeper {
   readonly #parts: LogKeeperParts
   readonly #pace: typeof ownPace
   readonly #readers: LogReader[] = []
   readonly #stopTrimming: () => Promise<void>
-  /** Size of the commits since the newest trim began. */
+  /** Size of the commits since the last trim began. */
   #grown = { commits: 0, bytes: 0 }
-  /** Size of the commits that the newest trim kept. */
+  /** Size of the commits that the last trim kept. */
   #left = { commits: 0, bytes: 0 }
   /** Aborted when the log has grown so much that the next trim is due before the interval ends. */
   #due = new AbortController()
@@ -57,7 +57,7 @@ export class LogKeeper {
     this.#stopTrimming = parts.nodes.lead('trim', (stop, lock) => this.#keepTrimmed(stop, lock))
   }
 
-  /** Adds a reader permanently: clients of a closed door may miss writes as well. */
+  /** Adds a reader permanently. Even after a door is closed, its clients need the writes that they miss. */
   keepFor(reader: LogReader): void {
     this.#readers.push(reader)
   }
@@ -78,12 +78,12 @@ export class LogKeeper {
     if (isLarge) this.#due.abort()
   }
 
-  /** Reads the commits of a part of the log, in the order that `part` asks for. */
+  /** Reads the commits of a part of the log, in the order that `part` specifies. */
   async *read(part: Omit<LogQuery, 'limit'>): AsyncGenerator<Commit> {
     for await (const page of this.pages(part)) yield* page
   }
 
-  /** Like `read`, but in pages, none of which is empty. */
+  /** Like `read`, but returns pages. No page is empty. */
   async *pages(part: Omit<LogQuery, 'limit'>): AsyncGenerator<readonly Commit[]> {
     let { after, before } = part
     for (;;) {
@@ -111,7 +111,7 @@ export class LogKeeper {
     const unneeded: number[] = []
     for await (const commit of this.read({ after: 0, before: upTo + 1, order: 'desc' })) {
       if (stop?.aborted) return
-      // Every reader is asked, even after one needs the commit: some count the commits they see.
+      // Every reader is asked, even if another reader needs the commit: some readers count the commits that they see.
       const answers = needed.map(isNeeded => isNeeded(commit))
       if (answers.includes(true)) {
         left.commits++

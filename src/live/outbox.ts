@@ -8,17 +8,17 @@ const maximumWaiting = 8 * 1024 * 1024
 interface OutboxParts<Item> {
   readonly sink: Writable
   readonly socket: Socket | undefined
-  /** The bytes of the item; undefined if it cannot be sent yet: call `pump` when it can. */
+  /** The bytes of the item; undefined if the item cannot be sent yet. Call `pump` when it can be sent. */
   readonly encode: (item: Item) => Uint8Array | undefined
   /** The number of bytes that a queued item counts for. */
   readonly weigh: (item: Item) => number
-  /** Size from which no more items are joined into one write to the sink, bytes; 0: each item is a write of its own. */
+  /** Items are joined into one write to the sink until the write has at least this many bytes; 0: each item is written alone. */
   readonly joined: number
-  /** How long the sink may accept nothing before `onStuck` is called, milliseconds. */
+  /** How long the sink may accept no bytes before `onStuck` is called, milliseconds. */
   readonly drainTimeout: number
   /** Called at each write to the sink, with the first item of the write, which has waited longest. */
   readonly onSent?: (first: Item) => void
-  /** Called at most once, if the subscriber reads too slowly or not at all: disconnect it. */
+  /** Called at most once, if the subscriber reads too slowly or not at all. Must disconnect the subscriber. */
   readonly onStuck: (why: string) => void
 }
 
@@ -48,7 +48,7 @@ export class Outbox<Item> {
     sink.on('drain', this.#onDrain)
   }
 
-  /** Whether all items in the queue of `push` and in slots are sent. */
+  /** Whether all items that were added by `push` or to slots are sent. */
   get isEmpty(): boolean {
     return !this.#isClosed && this.#queue.isEmpty
   }
@@ -80,7 +80,7 @@ export class Outbox<Item> {
     return slot
   }
 
-  /** Number of bytes in the sink that this outbox did not write. Too low if the sink has sent a part of its bytes. */
+  /** Number of bytes in the sink that this outbox did not write. The number is too low if the sink has sent a part of its bytes. */
   get foreignBytes(): number {
     return Math.max(0, this.#parts.sink.writableLength - this.#sent)
   }
@@ -190,7 +190,7 @@ export class Outbox<Item> {
   }
 }
 
-/** A place in an outbox that is filled later. Items pushed after it are sent only when the slot is closed. */
+/** A place in an outbox that is filled later. Items queued behind the slot are sent only after the slot is closed. */
 export class Slot<Item> {
   readonly #onChange: () => void
   readonly #items = new Fifo<Item>()

@@ -1,20 +1,20 @@
 import { sizeOf } from '../core/commit-outline.ts'
 import type { Commit } from '../core/ports.ts'
 
-/** Time to deliver commits in one turn of the event loop, milliseconds: between turns, sockets are read and acks written. */
+/** Time for delivering commits in one turn of the event loop, milliseconds. Between turns, sockets are read and acks are sent. */
 const slice = 5
-/** Instead of `slice` while more than half of the entries that the last slice left are queued: under load the queue must shrink. */
+/** Used instead of `slice` until the queue is at most half as long as after the last slice, so that it shrinks under load. */
 const longestSlice = 15
-/** Number of commits without a subscriber between two readings of the clock: a reading takes longer than such a commit. */
+/** Number of commits without a subscriber between two readings of the clock. A reading takes longer than handling such a commit. */
 const unsentAtOnce = 64
-/** Maximum queued bytes of this node's commits (contract §9). Above it, writes wait until at most half of it is queued. */
+/** Maximum queued bytes of this node's commits (contract §9). Above this limit, writes wait until at most half of it is queued. */
 const maximumWaiting = 64 * 1024 * 1024
-/** Maximum queued bytes of other nodes' commits. Above it, all queued commits are dropped: other nodes' writes do not wait. */
+/** Maximum queued bytes of other nodes' commits. Above it, queued commits are dropped, since this node cannot slow others down. */
 const maximumWaitingElsewhere = 256 * 1024 * 1024
 
 /**
- * Delivers commits in commit order, asynchronously: an ack must not wait for the subscribers of its write, and the event loop must
- * not wait for all subscribers of a large group of writes.
+ * Delivers commits in commit order, asynchronously. An ack does not wait for the subscribers of its write, and a large group of
+ * writes does not block the event loop.
  */
 export class Sequencer {
   readonly #handOn: (commit: Commit, takenAt: number) => boolean
@@ -22,13 +22,13 @@ export class Sequencer {
   #queue: (Commit | Mark)[] = []
   #next = 0
   #writeNumber: number
-  /** Bytes of the queued commits of this node; `#waitingElsewhere` counts those of other nodes. */
+  /** Bytes of this node's queued commits; `#waitingElsewhere` counts the bytes of other nodes' commits. */
   #waiting = 0
   #waitingElsewhere = 0
   #room: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined
-  /** When the store delivered the commit that is next in the queue, monotonic clock, milliseconds. */
+  /** When the store delivered the next commit in the queue, on a monotonic clock, milliseconds. */
   #takenAt = 0
-  /** Whether the clock was read in this turn of the event loop. It is read once, since that takes as long as `take`. */
+  /** Whether the clock was read in this turn of the event loop. More readings would be slow: a reading takes as long as `take`. */
   #isStamped = false
   /** Number of entries that the last slice left in the queue. */
   #left = 0
@@ -38,7 +38,7 @@ export class Sequencer {
   /**
    * @param writeNumber number of the newest write before the first write to deliver
    * @param handOn delivers a commit that the store delivered at `takenAt` (monotonic clock); returns whether it has subscribers
-   * @param onDropped called instead of delivering commits that are dropped because too many commits of other nodes are queued
+   * @param onDropped called when commits are dropped, because too many commits from other nodes are queued
    */
   constructor(
     writeNumber: number,
@@ -93,7 +93,7 @@ export class Sequencer {
     this.#schedule()
   }
 
-  /** Calls `reached` when all commits taken so far are delivered, and before later commits are. */
+  /** Calls `reached` when all commits taken so far are delivered, and before later commits are delivered. */
   atEnd(reached: () => void): void {
     this.#queue.push({ writeNumber: this.#newest, reached })
     this.#schedule()
@@ -104,7 +104,7 @@ export class Sequencer {
     this.#giveRoom()
   }
 
-  /** Queues the current time as that of the commits taken in this turn of the event loop. */
+  /** Queues the current time, which then holds for all commits taken in this turn of the event loop. */
   #stamp(): void {
     if (this.#isStamped) return
     this.#isStamped = true

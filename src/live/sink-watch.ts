@@ -9,16 +9,16 @@ interface SinkWatchParts {
   readonly sink: Writable
   /** The socket under the sink, if there is one. */
   readonly socket: Socket | undefined
-  /** How long the sink may accept nothing before `onStuck` is called, milliseconds. */
+  /** How long the sink may accept no bytes before `onStuck` is called, milliseconds. */
   readonly drainTimeout: number
   readonly onStuck: (why: string) => void
 }
 
-/** Checks a sink until it is empty, and reports if it accepts nothing. */
+/** Checks a sink until the sink is empty, and reports if it accepts no bytes. */
 export class SinkWatch {
   readonly #parts: SinkWatchParts
   #look: NodeJS.Timeout | undefined
-  /** Consecutive checks without progress. Not timed, but counted: after a pause of the process, `drain` events are unhandled. */
+  /** Number of consecutive checks without progress. Time is not measured, since a pause of the process delays `drain` events. */
   #looksInVain = 0
   /** Bytes in the sink at the last check. */
   #inSink = 0
@@ -73,7 +73,7 @@ export class SinkWatch {
   }
 }
 
-/** How long a reading of the kernel's tables is used, milliseconds: all stalled connections share one. */
+/** How long a copy of the kernel's tables is used, milliseconds. All stalled connections share the copy. */
 const freshFor = 200
 
 /** The kernel's tables of TCP connections (proc_net(5)); only on Linux. */
@@ -98,7 +98,7 @@ async function kernelQueue(socket: Socket): Promise<string | undefined> {
   return (await newest.reading).get(nameOf(hex(localPort), hex(remotePort)))
 }
 
-/** Send queues by local and remote port. Two peers with the same ports share an entry: a change for either counts for both. */
+/** Send queues by local and remote port. Connections with the same ports share an entry: progress of one counts for all. */
 async function readTables(): Promise<ReadonlyMap<string, string>> {
   const queues = new Map<string, string>()
   for (const table of tables) {

@@ -6,7 +6,7 @@ export interface Subscriber {
   deliver(write: LiveWrite): void
   /** @param payload JSON text */
   deliverRefused?(thingId: string, payload: Buffer): void
-  /** Called instead of `deliver` if this node has missed writes, of any things. */
+  /** Called instead of `deliver` if this node has missed writes. The missed writes may be of any thing. */
   missed?(): void
 }
 

@@ -8,13 +8,12 @@ const maximumEpochs = 100
 /** The time from one opening of the store to the next. `from` is the number of the newest write when the epoch began. */
 type Epoch = { readonly id: string; readonly from: number }
 
-/** The document `streams-runs`. */
 type EpochsDocument = { readonly runs: readonly Epoch[] }
 
 /**
- * Event ids of streams, made of write numbers. After a restore, the write numbers since the backup are used again, and in another
- * store numbers belong to other writes. So an id names its epoch, and the store keeps the write number with which each epoch began:
- * an id is valid only if it still means the same write.
+ * Event ids of streams. An id consists of an epoch and a write number, since the number alone is ambiguous: after a restore, the
+ * numbers since the backup are used again, and another store has other writes with the same numbers. The store records the write
+ * number at which each epoch began, so that an id is valid only if it still means the same write.
  */
 export class EventIds {
   readonly #epochs: readonly Epoch[]
@@ -28,8 +27,8 @@ export class EventIds {
   /**
    * Begins an epoch.
    *
-   * @param from number of the last write before the epoch; undefined to continue the current epoch, since a shared store never uses
-   * a write number again
+   * @param from number of the last write before the epoch; undefined to continue the current epoch. A shared store continues it,
+   * since it never uses a write number again.
    */
   static async begin(documents: DocumentStore, from?: number): Promise<EventIds> {
     const id = randomBytes(6).toString('base64url')

@@ -4,7 +4,7 @@ import type { Live, LiveWrite, LoggedWrite, LogReader, Subscriber } from '../ind
 import { EventIds } from './event-ids.ts'
 import type { Streamed, StreamLog } from './shared-stream-log.ts'
 
-/** At least this many writes of a thing can be read again while it counts as streamed (contract §8). */
+/** At least this many writes of a thing can be read again while the thing counts as streamed (contract §8). */
 const keptWrites = 1_000
 const marks = 10
 
@@ -23,7 +23,7 @@ export class StreamedThing implements Subscriber {
   expiry: NodeJS.Timeout | undefined
   /** Resolves when `since` is stored; undefined if this process has not opened a stream of the thing. */
   beginning: Promise<void> | undefined
-  /** Set while the thing is being removed; resolves when that has ended. */
+  /** Set while the thing is being removed; resolves when the removal has ended. */
   ending: Promise<void> | undefined
   /** The number of every hundredth write, oldest first. */
   readonly #marks: number[] = []
@@ -77,13 +77,13 @@ const keptFor = 600_000
 
 /**
  * `streams/<thing id>`: the commit log has every streamed write of the thing with a number above `since`. The document is put
- * before the first stream begins, changed before a trim, and removed before the writes are no longer kept.
+ * before the first stream begins, changed before a trim, and removed before the log drops the writes.
  */
 type StreamDocument = { readonly since: number }
 
 const documentName = (thingId: string) => streamPrefix + thingId
 
-/** The log of an unshared store has only wanted writes, such as those of things streamed now or within the last ten minutes. */
+/** The stream log of an unshared store. Keeps the writes of things that are streamed now, or were within the last ten minutes. */
 export class OwnStreamLog implements StreamLog, LogReader {
   readonly #documents: DocumentStore
   readonly #live: Live
@@ -116,7 +116,7 @@ export class OwnStreamLog implements StreamLog, LogReader {
     for (const thing of this.#things.values()) {
       if (!thing.ending && thing.cut()) documents[documentName(thing.thingId)] = { since: thing.since }
     }
-    // Put even if the disk is full, since it allows the log to be trimmed.
+    // The documents are put even if the disk is full, since they allow the log to be trimmed.
     await this.#documents.put(documents, 'essential')
     return commit => {
       const since = this.#things.get(commit.thingId)?.since

@@ -22,8 +22,8 @@ export interface Streamed {
   readonly thingId: string
   eventId(writeNumber: number): string
   /**
-   * The writes of the thing after an event and up to and including the number `until`, oldest first. They are kept until the
-   * generator has ended; it throws if some are lost.
+   * The thing's writes after an event, up to and including write number `until`, oldest first. The writes are kept until the
+   * generator has ended. The generator throws if writes are lost.
    *
    * @returns undefined if the event id is not of this store or some of the writes are not kept
    */
