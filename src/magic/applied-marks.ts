@@ -32,11 +32,11 @@ export function movedMark(mark: AppliedMark, numberOf: (writeNumber: number) => 
 }
 
 /**
- * Stores which writes are applied, in documents that are committed together with the states. So nothing is applied twice, no matter
- * when the process dies and which of its pending commits the store has kept.
+ * Stores which writes are applied, in documents that are committed together with the states. So no record is applied twice, no
+ * matter when the process dies and which of its pending commits the store has kept.
  *
- * The document `magic/applied` has the write up to which all things are applied; `magic/applied/<thing id>` has that of one thing,
- * until `magic/applied` has passed it.
+ * The document `magic/applied` contains the number of the write up to which all records are applied. `magic/applied/<thing id>`
+ * contains the mark of one thing, until `magic/applied` has passed that mark.
  */
 export class AppliedMarks {
   readonly #documents: Pick<DocumentStore, 'get' | 'list' | 'transact'>
@@ -59,7 +59,7 @@ export class AppliedMarks {
     return { through: through?.writeNumber ?? 0, ofThings }
   }
 
-  /** Raises the write up to which all things are applied; the next applier reads the log from there. */
+  /** Raises the stored write number up to which all records are applied. The next applier reads the log from that number on. */
   async keepThrough(through: number): Promise<void> {
     await this.#documents.transact([throughName], ([kept]) => {
       const isOlder = ((kept as ThroughDocument | undefined)?.writeNumber ?? 0) < through
@@ -69,9 +69,9 @@ export class AppliedMarks {
   }
 
   /**
-   * The documents to put with states of the thing. Append them in the order of the calls, or a newer mark could be removed.
+   * The documents to put with states of the thing. Put them in the order of the calls; otherwise a newer mark could be removed.
    *
-   * @param through number of the write up to which all things are applied
+   * @param through number of the write up to which all records are applied
    */
   documents(thingId: string, mark: AppliedMark, through: number): DocumentPut {
     this.#kept.delete(thingId)
@@ -87,7 +87,7 @@ export class AppliedMarks {
     this.#kept.set(thingId, writeNumber)
   }
 
-  /** At most `removalsPerPut` things whose marks `through` has passed. If their removal fails, the next start finds them. */
+  /** Things with marks that `through` has passed, at most `removalsPerPut`. If a removal fails, the next start finds the mark. */
   #passed(through: number): string[] {
     const passed: string[] = []
     for (const [thingId, writeNumber] of this.#kept) {
@@ -105,7 +105,7 @@ export function isApplied({ through, ofThings }: LoadedMarks, { thingId, writeNu
   return appliedRecords(ofThings.get(thingId), writeNumber) === Number.POSITIVE_INFINITY
 }
 
-/** Number of applied records of a write, according to the mark of its thing; infinity if all are. */
+/** Number of applied records of a write, according to the mark of its thing; Infinity if all its records are applied. */
 export function appliedRecords(mark: AppliedMark | undefined, writeNumber: number): number {
   if (!mark || mark.writeNumber < writeNumber) return 0
   return mark.writeNumber > writeNumber

@@ -11,7 +11,7 @@ export interface ApplierParts extends Omit<ApplyQueueParts, 'marks' | 'seenThrou
   readonly documents: Pick<DocumentStore, 'get' | 'list' | 'put' | 'transact'>
   readonly nodes: Pick<Nodes, 'onDocuments' | 'onGap'>
   readonly clock: Pick<ReceiptClock, 'now'>
-  /** Called when the removals that the documents of these names request are done. */
+  /** Called when requested removals are done, with the names of the documents that requested them. */
   readonly onRemoved: (names: readonly string[]) => void
 }
 
@@ -20,8 +20,8 @@ const logPage = 100
 const commitsPerMark = 10_000
 
 /**
- * Applies magic records while this node leads the task: first the unapplied ones in the commit log, then those of delivered
- * commits. Other nodes request the removal of a state by a document.
+ * Applies magic records while this node leads the task: first unapplied records in the commit log, then records of delivered
+ * commits. Other nodes put a document to request the removal of a state.
  */
 export class Applier {
   readonly #parts: ApplierParts
@@ -33,7 +33,7 @@ export class Applier {
   #sinceMark = 0
   /** Delivered commits and removals that are held back while the log is read. */
   #held: (Commit | (() => void))[] | undefined = []
-  /** Number of the first write held back. */
+  /** Number of the first write that is held back. */
   #firstHeld = Number.POSITIVE_INFINITY
   #isUpToDate = () => {}
   readonly #upToDate = new Promise<void>(resolve => {
@@ -48,8 +48,8 @@ export class Applier {
   }
 
   /**
-   * Never rejects. Resolves when no step is pending and `stop` is aborted or a new applier must be started, because the store
-   * failed during the start or commits were missed.
+   * Runs until `stop` is aborted, or until a new applier must be started because the store failed during the start or commits were
+   * missed. Resolves when no step is pending. Never rejects.
    */
   async run(stop: AbortSignal): Promise<void> {
     const { records, nodes } = this.#parts
@@ -69,7 +69,7 @@ export class Applier {
     await this.#queue.close()
     const held = this.#held ?? []
     this.#held = undefined
-    // The closed queue rejects the removals held back.
+    // The closed queue rejects the removals that were held back.
     for (const each of held) if (typeof each === 'function') each()
   }
 
@@ -92,7 +92,7 @@ export class Applier {
     const remove = () => this.#queue.remove(thingId, key, this.#parts.clock.now(), name)
     const held = this.#held
     if (!held) return remove()
-    // Removals run after the commits of the log.
+    // Removals run after the commits from the log.
     return new Promise((resolve, reject) => {
       held.push(() => void remove().then(resolve, reject))
     })
@@ -125,7 +125,7 @@ export class Applier {
       const commits = await this.#parts.records.readLog({ ...part, limit: logPage })
       if (this.#end.signal.aborted) return
       for (const commit of commits) {
-        // Later commits are taken from `#held`, since the log has only stored ones.
+        // Later commits are taken from `#held`, since the log has only commits that are stored.
         if (commit.writeNumber < this.#firstHeld) this.#take(commit)
       }
       if (commits.length === 0) break

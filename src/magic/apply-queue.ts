@@ -17,7 +17,7 @@ import {
   type StepParts,
 } from './lane.ts'
 
-/** Maximum number of concurrent steps, one for each thing; they share a commit of the store. */
+/** Maximum number of concurrent steps, one for each thing. Concurrent steps share a group commit of the store. */
 const thingsAtOnce = 256
 
 export interface ApplyQueueParts extends StepParts {
@@ -46,7 +46,7 @@ export class ApplyQueue {
   readonly #parts: ApplyQueueParts
   /** Lanes by thing id; a lane exists while it has jobs. */
   readonly #lanes = new Map<string, Lane>()
-  /** Lanes that can take a step, the one that has waited longest first. */
+  /** Lanes that can take a step; the first lane has waited longest. */
   readonly #ready = new Set<Lane>()
   readonly #steps = new Set<Promise<void>>()
   /** Receipt times of unapplied writes by write number, ascending; milliseconds. */
@@ -58,7 +58,7 @@ export class ApplyQueue {
     this.#parts = parts
   }
 
-  /** The write up to which all things are applied. */
+  /** Number of the write up to which (inclusive) the records of all things are applied. */
   get appliedThrough(): number {
     const [lowest] = this.#open.keys()
     return lowest === undefined ? this.#parts.seenThrough() : lowest - 1
@@ -72,7 +72,7 @@ export class ApplyQueue {
   /** Call this with each delivered commit. */
   hear(commit: Commit): void {
     const unsure = this.#lanes.get(commit.thingId)?.unsure
-    // Only this queue puts states, so the commit is that of the unsure append.
+    // Only this queue puts states, so this commit belongs to the unsure append.
     if (unsure && commit.latest.some(({ key }) => isMagicKey(key))) unsure.isDelivered = true
   }
 
@@ -103,7 +103,7 @@ export class ApplyQueue {
     })
   }
 
-  /** Resolves when everything up to and including this write is applied; never if the queue is closed before that. */
+  /** Resolves when every write up to and including `through` is applied; never if the queue is closed before that. */
   whenApplied(through: number): Promise<void> {
     return new Promise(resolve => {
       this.#waiting.push({ through, resolve })

@@ -4,9 +4,9 @@ import type { Problem } from '../core/record/problem.ts'
 import type { MagicResource } from './magic-resource.ts'
 
 /**
- * `$geo`, the position of the thing (contract §5), written as a GeoJSON Point (RFC 7946), as `[long, lat]`, or as null together
- * with `geo`. It is always stored as a Point of two coordinates. A record older than the position, by measurement time, does not
- * change it; if the times are equal, the later write counts.
+ * `$geo`, the position of the thing (contract §5). It is written as a GeoJSON Point (RFC 7946), as `[long, lat]`, or as null with
+ * `geo`, and stored as a Point with two coordinates. A record that was measured before the present position does not change the
+ * position. If the measurement times are equal, the later write counts.
  */
 export const geo: MagicResource = {
   key: '$geo',

@@ -6,7 +6,6 @@ import type { AppliedMark } from './applied-marks.ts'
 import type { MagicChange, MagicResource } from './magic-resource.ts'
 import { type KnownStates, StateDraft, type StateDraftParts } from './state-draft.ts'
 
-/** The magic records of one write. */
 export interface MagicWrite {
   readonly commit: Commit
   readonly records: readonly AcceptedRecord[]
@@ -19,7 +18,7 @@ export interface MagicWrite {
 /** The removal of a state, or of a part of a state. */
 export interface StateRemoval {
   readonly key: string
-  /** Name of the document that requests the removal and is removed with the state. Without the document, the removal is done. */
+  /** Name of the document that requests the removal and is removed with the state. If the document is gone, the removal is done. */
   readonly name?: string
   /** Number of the newest write before the removal; that write must not be applied again after a restart. */
   readonly after: number
@@ -55,7 +54,7 @@ export interface MagicRefusal {
   readonly error: ThingwireError
 }
 
-/** What one append does to the states of a thing. */
+/** The changes that one append makes to the states of a thing. */
 export interface Step {
   readonly draft: StateDraft
   readonly store: boolean
@@ -63,9 +62,9 @@ export interface Step {
   readonly refusals: readonly MagicRefusal[]
   /** Number of jobs that the step finishes. */
   readonly done: number
-  /** Number of records applied of the job that follows the finished ones. */
+  /** If the step ends in the middle of a job: number of applied records of that job; otherwise 0. */
   readonly applied: number
-  /** Mark of the newest applied write; absent if nothing is stored. */
+  /** Mark of the newest applied write; absent if the states are not stored. */
   readonly mark?: AppliedMark
   /** Documents to put with the states, or alone if there are no states. */
   readonly documents?: DocumentPut
@@ -82,7 +81,7 @@ export async function nextStep(lane: Lane, parts: StepParts): Promise<Step | und
   return isWrite(first) ? await stepOfWrites(lane, first, parts) : await stepOfRemoval(lane, first, parts)
 }
 
-/** Takes as many writes as fit in one commit, but only one that is not stored, since each such write starts from stored states. */
+/** Takes as many writes as fit in one commit. A write that is not stored is taken alone, since it must start from stored states. */
 async function stepOfWrites(lane: Lane, first: MagicWrite, parts: StateDraftParts): Promise<Step> {
   const { stored, broadcast } = first.commit
   const draft = new StateDraft(lane.thingId, parts, first.states)
@@ -127,7 +126,7 @@ async function stepOfRemoval(
   return { ...step, ...asked, mark: { writeNumber: after } }
 }
 
-/** The newest record that is left in the history, if the resource's state is that of its newest record. */
+/** The newest remaining record of a resource with `isLatestRecord`; undefined for other resources or if no record remains. */
 async function changeLeft(
   { key, isLatestRecord }: MagicResource,
   thingId: string,

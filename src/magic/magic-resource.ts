@@ -30,7 +30,7 @@ export interface MagicResource {
   /**
    * Checks a record under one of the resource's keys before the write is acknowledged. Must be pure.
    *
-   * @returns the record for the history; or a problem, for which the write is refused
+   * @returns the record for the history; or a problem, because of which the write is refused
    */
   check(record: MagicRecord): MagicHistory | Problem
   /**
@@ -40,7 +40,7 @@ export interface MagicResource {
    * @returns the new state; undefined if it does not change; or a problem, which is shown in the thing's list of refused writes
    */
   apply(state: MagicState | undefined, change: MagicChange): MagicState | undefined | Problem
-  /** Set if the state is that of the newest record. If that record is removed, the newest remaining record becomes the state. */
+  /** Set if the newest record is the state. If that record is removed, the newest remaining record becomes the state. */
   readonly isLatestRecord?: true
   /** Set if there are also keys `<key>.<path>` for parts of the state. A record with the value null removes the part. */
   readonly parts?: MagicParts

@@ -7,9 +7,8 @@ import { settings } from './settings.ts'
 const builtIn: readonly MagicResource[] = [geo, settings]
 const stateKey = /^\$[A-Za-z0-9_-]{1,64}$/
 
-/** The magic resources of a service. */
 export interface MagicRegistry extends MagicRules {
-  /** Keys of states, the built-in ones first. */
+  /** Keys of states, the built-in keys first. */
   readonly keys: readonly string[]
   /** The resource that takes records with this key. */
   find(key: string): MagicResource | undefined
@@ -43,7 +42,7 @@ export function createMagicRegistry(added: readonly MagicResource[] = []): Magic
   }
 }
 
-/** Whether a write has magic records; if so, it stays in the commit log until they are applied. */
+/** Whether a write has magic records. Such a write stays in the commit log until its magic records are applied. */
 export function hasMagic(records: readonly { readonly key: string }[]): boolean {
   return records.some(({ key }) => isMagicKey(key))
 }

@@ -6,7 +6,7 @@ import { ThingwireError } from '../errors.ts'
 const prefix = 'magic/removals/'
 const nameForm = /^([^/]+)\/[^/]+\/(.+)$/
 
-/** A request, made to the node that applies magic records, to remove a state. */
+/** Asks the node that applies magic records to remove a state. */
 export interface RemovalRequest {
   /** Name of the document: `magic/removals/<thing id>/<random>/<key>`. */
   readonly name: string
@@ -14,7 +14,7 @@ export interface RemovalRequest {
   readonly key: string
 }
 
-/** The request that a document of this name makes; undefined if it is not a request. */
+/** The request in a document with this name; undefined if the document is not a request. */
 export function removalRequest(name: string): RemovalRequest | undefined {
   const [, thingId, key] = name.startsWith(prefix) ? (nameForm.exec(name.slice(prefix.length)) ?? []) : []
   return thingId === undefined || key === undefined ? undefined : { name, thingId, key }
@@ -39,7 +39,7 @@ interface Asked {
   readonly reject: (error: unknown) => void
 }
 
-/** The removals that this node has requested. Each is a document until the removal is done. */
+/** The removals that this node has requested. Each request is a document until the removal is done. */
 export class RemovalRequests {
   readonly #documents: Pick<DocumentStore, 'get' | 'put'>
   /** Requested removals by name of the document. */
@@ -50,7 +50,7 @@ export class RemovalRequests {
   }
 
   /**
-   * Requests a removal. Resolves when it is durably done.
+   * Requests a removal. Resolves when the removal is durable.
    *
    * @param onPut called when the document is stored
    * @throws ThingwireError of the store; store_unavailable if the service ends before that
@@ -67,7 +67,7 @@ export class RemovalRequests {
     }
   }
 
-  /** Resolves the requests of these documents, which are removed; unknown names are ignored. */
+  /** Call this when these documents are removed: their requests are done. Unknown names are ignored. */
   settle(names: readonly string[]): void {
     for (const name of names) this.#asked.get(name)?.resolve()
   }

@@ -29,8 +29,8 @@ export interface RetainedStateParts extends Omit<ApplierParts, 'retryDelay' | 'o
  *        at the start
  * ```
  *
- * No write waits for the handler, and no record is lost with it: the commit log has each magic record in the batch of its write,
- * and marks store how far the handler has read that log.
+ * No write waits for the handler, and no record is lost if the handler dies: each magic record is in the commit log, in the same
+ * batch as its write, and marks store how far the handler has read that log.
  */
 export class RetainedState {
   readonly #parts: Omit<ApplierParts, 'lock'> & Pick<RetainedStateParts, 'nodes'>
@@ -51,7 +51,7 @@ export class RetainedState {
     this.#stopLeading = parts.nodes.lead('magic', (...term) => this.#apply(...term))
   }
 
-  /** Writes that this node still has to apply; empty if another node applies them. */
+  /** Writes that this node still has to apply; empty if another node applies magic records. */
   get queue(): Backlog {
     return this.#applier?.backlog ?? { length: 0, oldest: undefined }
   }
@@ -72,20 +72,19 @@ export class RetainedState {
     return this.#parts.magic.find(key)?.key
   }
 
-  /** Whether the state of this key is that of its newest record. */
+  /** Whether the newest record of this key is the state. */
   isLatestRecord(key: string): boolean {
     const resource = this.#parts.magic.find(key)
     return resource?.key === key && resource.isLatestRecord === true
   }
 
-  /** Keys of the thing's states. */
   async stateKeys(thingId: string): Promise<readonly string[]> {
     const { magic, records } = this.#parts
     const states = await Promise.all(magic.keys.map(key => records.state(thingId, key)))
     return magic.keys.filter((_, index) => states[index])
   }
 
-  /** The state, or the part of it that `key` names; null if the state has no such part. @returns undefined if there is no state */
+  /** The state, or the part that `key` names, with value null if there is no such part. @returns undefined if there is no state */
   async read(thingId: string, key: string): Promise<StoredRecord | undefined> {
     const resource = this.#parts.magic.find(key)
     const state = resource && (await this.#parts.records.state(thingId, resource.key))
@@ -95,8 +94,8 @@ export class RetainedState {
   }
 
   /**
-   * Removes the state, or the part of it that `key` names, after all writes acknowledged before the call, and announces what is
-   * left. Resolves when that is durable.
+   * Removes the state, or the part that `key` names, after all writes acknowledged before the call, and announces the new state.
+   * Resolves when the removal is durable.
    *
    * @throws ThingwireError of the store; store_unavailable if the service ends before that
    */

@@ -6,7 +6,7 @@ import type { MagicResource } from './magic-resource.ts'
 /** Maximum depth of the settings document; each part of a path counts as a level. */
 const maximumDepth = 16
 const maximumMemberBytes = 128
-/** Maximum size of the document's JSON, bytes. A write that exceeds it is still acknowledged, but only stored as history. */
+/** Maximum size of the document as JSON, bytes. A write that would exceed this is acknowledged, but only stored as history. */
 const maximumDocumentBytes = 64 * 1024
 const documentKey = '$settings'
 const pathPart = /^[A-Za-z0-9_-]{1,64}$/
@@ -89,7 +89,7 @@ function invalid(message: string): Problem {
 
 // The functions below never change objects in place, and never read inherited members.
 
-/** RFC 7396: members of `patch` replace those of `target`, null removes a member, and objects are merged. */
+/** RFC 7396: members of `patch` replace members of `target`, null removes a member, and objects are merged. */
 export function mergePatch(target: unknown, patch: object): object {
   const members = membersOf(target)
   for (const [name, value] of Object.entries(patch)) {

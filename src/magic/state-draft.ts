@@ -7,7 +7,7 @@ import { valueText } from '../core/record/value.ts'
 import type { MagicChange, MagicResource, MagicState } from './magic-resource.ts'
 import type { MagicRegistry } from './registry.ts'
 
-/** A draft is full after this many characters of states, read or made: this bounds the size of a commit and the time it blocks. */
+/** A draft is full when it has read and created states of this many characters. This limits the size and duration of a commit. */
 const fullDraft = 1024 * 1024
 const changeOverhead = 256
 
@@ -33,7 +33,7 @@ export class StateDraft {
   readonly #known: Map<string, KnownState>
   #weight = 0
 
-  /** @param known states to begin with; others are read from the store */
+  /** @param known states to begin with; all other states are read from the store */
   constructor(thingId: string, parts: StateDraftParts, known: KnownStates = new Map()) {
     this.#thingId = thingId
     this.#parts = parts
@@ -75,7 +75,7 @@ export class StateDraft {
     else if (isDeepStrictEqual(state, before.state)) this.states.pop()
   }
 
-  /** If one magic resource throws, the other resources must go on. */
+  /** If one magic resource throws, the other resources must still work. */
   #applied(resource: MagicResource, before: MagicState | undefined, change: MagicChange) {
     try {
       const state = resource.apply(before, change)
