@@ -106,7 +106,7 @@ export const catalogue = {
     text: 'A magic resource that a host program adds refuses the value.',
   },
 
-  // The request apart from its body
+  // The request without its body
   bad_request: { ...badRequest, text: 'The request is not valid HTTP.' },
   invalid_content_encoding: { ...badRequest, text: 'The body is not valid gzip.' },
   invalid_query: {
@@ -241,7 +241,7 @@ export class ThingwireError extends Error {
   /** For a refused write: one refused field of each bad record, for at most 20 records. */
   readonly errors: readonly FieldError[] | undefined
 
-  /** Whole seconds after which to try again; if undefined, the door's default applies to an error that can be retried. */
+  /** Seconds to wait before a retry, a whole number. If undefined, the door uses its default for errors that can be retried. */
   readonly retryAfter: number | undefined
 
   constructor(reason: Reason, message: string = catalogue[reason].text, details: ErrorDetails = {}) {

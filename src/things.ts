@@ -64,9 +64,9 @@ export interface ThingsOptions {
   readonly onDefect?: (error: unknown) => void
 }
 
-/** Options for the ready server alone, since they need its broker with the relay and its data directory. */
+/** Options that only the ready server has, since they need its broker with the relay and its data directory. */
 export interface ReadyServerOptions {
-  /** Filters of the topics, other than Thingwire's own, that can be granted to sessions and things. Default: none. */
+  /** Filters of the topics that can be granted to sessions and things. Topics of Thingwire cannot be granted. Default: none. */
   readonly topics?: readonly string[]
   /** The central server for records (docs/use/forward.md). Default: none. */
   readonly forward?: ForwardOptions | undefined
@@ -178,7 +178,7 @@ export async function createThings(options: ThingsOptions): Promise<Things> {
   }
 }
 
-/** Runs `assertOpen` before each call of the host, which would get the retryable `store_unavailable` from a closed store. */
+/** Runs `assertOpen` before each call. Otherwise the host would get `store_unavailable` from a closed store, and would retry. */
 function whileOpen<Calls extends object>(calls: Calls, assertOpen: () => void): Calls {
   const guarded = Object.entries(calls).map(([name, call]) => {
     const open = async (...args: readonly unknown[]) => {
@@ -191,7 +191,7 @@ function whileOpen<Calls extends object>(calls: Calls, assertOpen: () => void): 
 }
 
 /**
- * Makes only the parts, from checked options.
+ * Creates the parts of the service from options that are already checked.
  *
  * @param ready given only by the ready server
  * @throws Error with a message for the operator if the store cannot be opened
@@ -207,7 +207,7 @@ export async function openThings(
   const { records, documents, refused, nodes, locks, clock } = store
   const isShared = store.capabilities.shared
   const live = new Live({ records, nodes, isShared, observer }, await records.catchUp())
-  // Opened before anything is written, even a state that the previous process left unapplied, so that absent clients miss nothing.
+  // Opened before any write, even of a state that the previous process left unapplied, so that absent clients miss no write.
   const sessionLog = await SessionLog.open(documents)
   const streamLog = isShared
     ? new SharedStreamLog(live, nodes, await EventIds.begin(documents))
