@@ -3,12 +3,12 @@ import type { ConnectionLimit } from './connections/connection-limit.ts'
 import { type ProxyHeader, parseProxyHeader } from './connections/proxy-protocol.ts'
 import type { TrustedProxies } from './connections/trusted-proxies.ts'
 
-/** Admits TCP connections of MQTT before TLS and MQTT read from them: checks first the PROXY protocol header, then the limits. */
+/** Admits TCP connections before TLS and MQTT read from them. Checks the PROXY protocol header first, then the limits. */
 export class MqttAdmission {
   readonly #proxies: TrustedProxies
   readonly #limit: ConnectionLimit
   readonly #timeout: number
-  /** Addresses of clients behind trusted proxies, by the endpoints of the connection, which are the same for its TLS socket. */
+  /** Addresses of clients behind trusted proxies, by `endpoints`. A TCP socket and the TLS socket on it have the same endpoints. */
   readonly #clients = new Map<string, string>()
 
   /** @param timeout for the PROXY protocol header, milliseconds */
@@ -29,7 +29,7 @@ export class MqttAdmission {
       socket.destroy()
       return
     }
-    // Nothing else listens for errors before `next`.
+    // Before `next`, there is no other listener for errors.
     socket.on('error', () => {})
     readProxyHeader(socket, this.#timeout).then(
       client => this.#enter(socket, client ?? peer, next),
@@ -63,8 +63,8 @@ function endpoints({ remoteAddress, remotePort, localAddress, localPort }: Socke
  * Reads the PROXY protocol header of a new connection, and leaves the bytes after it unread.
  *
  * @param timeout milliseconds for the whole header
- * @returns the client's address; undefined if the header names none
- * @throws Error if there is no such header; the connection is then closed
+ * @returns the client's address; undefined if the header contains no address
+ * @throws Error if there is no valid header in time; the connection is then closed
  */
 export function readProxyHeader(socket: Socket, timeout: number): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
@@ -76,7 +76,7 @@ export function readProxyHeader(socket: Socket, timeout: number): Promise<string
     }
     const fail = (error: Error) => {
       stop()
-      // Nothing else listens for later errors.
+      // There is no other listener for later errors.
       socket.on('error', () => {})
       socket.destroy()
       reject(error)

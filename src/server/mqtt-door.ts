@@ -41,13 +41,13 @@ export interface MqttServer {
   /** URL of the TLS listener, such as `mqtts://127.0.0.1:8883`; undefined without a certificate. */
   readonly secureUrl: string | undefined
   isListening(): boolean
-  /** Serves a connection that another listener accepted, with the HTTP request that opened it. */
+  /** Serves a connection that the HTTP door accepted. `request` is the request that opened the connection. */
   handle(connection: Duplex, request: IncomingMessage): void
   /** Stops listening, finishes pending writes, and resolves when the last connection is closed. */
   close(): Promise<void>
 }
 
-// The cache would be a buffer for each of 65,536 packet ids, and every garbage collection would visit all of them.
+// The cache would contain a buffer for each of 65,536 packet ids, and every garbage collection would visit each buffer.
 mqttPacket.writeToStream.cacheNumbers = false
 
 interface MqttDoorParts {
@@ -56,12 +56,12 @@ interface MqttDoorParts {
 }
 
 /**
- * Opens the MQTT door (contract §7) on a broker of its own.
+ * Opens the MQTT door (contract §7) on a new broker.
  *
  * @param stopping aborted when the server begins to stop: from then on clients are refused
- * @param certificate absent: no TLS
- * @param parts shared with the HTTP door; default: the MQTT door's own
- * @throws Error with one line for the operator if it cannot listen
+ * @param certificate if absent, TLS is not served
+ * @param parts shared with the HTTP door; default: new instances
+ * @throws Error with one line for the operator if the server cannot listen
  */
 export async function openMqttServer(
   things: MqttThings,
@@ -135,7 +135,7 @@ export async function openMqttServer(
     }, options.shutdownTimeout / 2)
     await detach().catch((err: unknown) => log.error({ err }, 'MQTT did not close cleanly'))
     clearTimeout(cut)
-    // The connections that are left have sent no CONNECT.
+    // The remaining connections have not sent CONNECT.
     destroyAll(connections)
     await promisify(broker.close.bind(broker))()
     relay?.close()
@@ -167,7 +167,7 @@ export async function openMqttServer(
   }
 }
 
-/** Imports the relay only if topics are relayed, to save memory otherwise. */
+/** Imported only here, which saves memory on servers that relay no topics. */
 async function openRelay(things: MqttThings, onDefect: (error: unknown) => void): Promise<Relay> {
   const { Relay } = await import('../mqtt/relay/relay.ts')
   await splitCopies(things.documents)
@@ -180,7 +180,7 @@ interface Peer {
   readonly connectionId: string
 }
 
-/** Counts and logs connections. Logs no client id, topic, payload or credential, since devices put secrets there. */
+/** Counts and logs connections. Logs no client id, topic, payload or credential, since devices may put secrets in them. */
 function watchConnections(
   broker: Aedes,
   observations: Observations,
@@ -205,7 +205,7 @@ function watchConnections(
   events.on('connectionError', closed)
 }
 
-/** Leaves out the message of a `ThingwireError`, which may quote the client. Messages of the broker and of sockets are fixed. */
+/** Leaves out the message of a `ThingwireError`, since it may quote the client. Messages of Aedes and of sockets are constant. */
 function summary(error: Error): object {
   return error instanceof ThingwireError ? { reason: error.reason } : { message: error.message }
 }
@@ -215,8 +215,8 @@ function destroyAll(connections: Iterable<Duplex>): void {
 }
 
 /**
- * Converts the queued messages of a store in an older format. Before format 4 (3 in Redis) each session had a copy of the
- * message, under a name without its size; now sessions share one message.
+ * Converts the queued messages of a store in an older format. Before format 4 (3 in Redis), each session had its own copy of a
+ * message, under a name without the size. Now sessions share one copy.
  *
  * @throws ThingwireError of the store
  */

@@ -21,7 +21,7 @@ import { readVersion } from './version.ts'
 export interface ThingsPageOptions {
   /** The result of `createThings`. The plugin does not close it. */
   readonly things: Pluggable<MqttThings>
-  /** The broker of `attachThings`, for live values. Default: a broker of the page's own, for a host that serves no MQTT. */
+  /** The broker that was passed to `attachThings`, for live values. Default: a new broker, for a host that serves no MQTT. */
   readonly broker?: Aedes | undefined
   /** The MQTT port that the page shows for connecting a device, 1..65535. Default: none, for a host that serves no MQTT. */
   readonly mqttPort?: number | undefined
@@ -39,7 +39,7 @@ const optionRules = {
   maxPacketSize: ifGiven(wholeNumber(1_024, 64 * 1_048_576, 'bytes')),
 } as const satisfies Record<keyof ThingsPageOptions, unknown>
 
-/** Milliseconds between pings: common proxies cut a connection after 60 s of silence. */
+/** Milliseconds between pings. Common proxies cut a connection after 60 s of silence. */
 const ping = 25_000
 
 /**
@@ -79,7 +79,7 @@ export const thingsPage: FastifyPluginAsync<ThingsPageOptions> = fastifyPlugin(
 )
 
 async function openOwnBroker(things: MqttThings, maxPacketSize: number) {
-  // Imported only here, because a host with a broker of its own loads its own copy of Aedes.
+  // Imported only here: a host that passes its broker has loaded its own copy of Aedes.
   const { Aedes } = await import('aedes')
   const broker = await Aedes.createBroker(ownBrokerOptions)
   const detach = attachThings(broker, things, { ownsBroker: true, maxPacketSize })
@@ -95,7 +95,7 @@ function acceptAt({ server, prefix }: FastifyInstance, webSockets: MqttWebSocket
   const path = prefix + webSocketPath
   const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (pathOf(request) !== path) {
-      // Another listener may answer the request. If there is none, it is refused here, or the client would wait forever.
+      // Another listener may answer the request. If there is no other listener, the client would wait forever.
       if (server.listenerCount('upgrade') > 1) return
       return refuse(socket, new ThingwireError('websocket_elsewhere', `MQTT over WebSocket is at ${path}`))
     }

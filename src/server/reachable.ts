@@ -13,9 +13,9 @@ export function onThisMachine(url: string): string {
 }
 
 /**
- * Lines with the URLs for devices, one for each address of this machine. None if the server does not listen on all addresses.
+ * Lines with URLs for devices, one line per address of this machine. Empty if the server does not listen on all addresses.
  *
- * @param interfaces default: those of this machine
+ * @param interfaces default: the network interfaces of this machine
  */
 export function linesForDevices(
   { url, mqttUrl, httpsUrl, mqttsUrl }: Pick<Server, 'url' | 'mqttUrl' | 'httpsUrl' | 'mqttsUrl'>,
@@ -28,7 +28,7 @@ export function linesForDevices(
   return places.map(({ name, urls }) => `Devices in the network of ${name} reach it at ${urls.join(', ')}`)
 }
 
-/** The URL of the page for browsers: with a network address if the server listens on all addresses and has one. */
+/** The URL of the page, for browsers. Contains a network address if the server listens on all addresses and has one. */
 export function urlForBrowsers(url: string): string {
   const [place] = isForAll(url) ? placesForDevices([url], networkInterfaces()) : []
   return place?.urls[0] ?? onThisMachine(url)
@@ -38,7 +38,7 @@ function isForAll(url: string): boolean {
   return wildcards.has(hostOf(url))
 }
 
-/** @param urls with a wildcard address @returns for each network address, the name of its interface and the URLs with it */
+/** @param urls with a wildcard address @returns the interface name and the URLs for each network address */
 function placesForDevices(urls: readonly string[], interfaces: NodeJS.Dict<NetworkInterfaceInfo[]>) {
   const isV4Alone = urls.every(each => hostOf(each) === '0.0.0.0')
   const found = Object.entries(interfaces).flatMap(([name, infos = []]) =>

@@ -7,7 +7,7 @@ import { createServer, type Server } from './server.ts'
 
 /**
  * Runs the server as this process and prints its URLs to stdout. SIGTERM and SIGINT stop it with exit status 0. A second signal,
- * or the end of `shutdownTimeout`, ends the process at once with status 1.
+ * or the end of `shutdownTimeout`, ends the process immediately with status 1.
  *
  * @throws Error with one line for the operator if the server cannot start
  */
@@ -20,7 +20,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
   })
   const starting = createServer(options, {
     log,
-    // Nothing is left to finish: clients send unacknowledged writes again.
+    // Exits immediately: clients send unacknowledged writes again.
     onStoreLost: () => process.exit(1),
   })
   stopOnSignal(starting, options.shutdownTimeout, log)
@@ -30,7 +30,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
   if (process.stdout.isTTY) await printSignInLink(server)
 }
 
-/** The session lasts a day. Prints only on a terminal: any other stdout may be a log that others read (contract §10.2). */
+/** Prints only to a terminal, since any other stdout may be a log that others can read (contract §10.2). */
 async function printSignInLink({ url, adminKey }: Server): Promise<void> {
   const response = await fetch(`${onThisMachine(url)}/v2/admin/sessions`, {
     method: 'POST',

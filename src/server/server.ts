@@ -48,11 +48,11 @@ export interface Server {
 export interface ServerParts {
   /** Default: a new logger at `logLevel`. */
   readonly log?: Logger
-  /** Called once if the data directory vanishes. The server then acknowledges nothing, and the caller should end it. */
+  /** Called once if the data directory disappears. The server then acknowledges no more writes, and should be closed. */
   readonly onStoreLost?: (error: Error) => void
 }
 
-/** Share of `shutdownTimeout` in which `/readyz` answers 503 but the doors stay open, so that load balancers choose other nodes. */
+/** For this share of `shutdownTimeout`, `/readyz` answers 503 with the doors open. Load balancers then choose other nodes. */
 const leavingShare = 0.25
 
 /**
@@ -61,7 +61,7 @@ const leavingShare = 0.25
  * @param given options that differ from the defaults
  * @throws TypeError if an option is wrong or unknown
  * @throws Error with one line for the operator: a port in use, a certificate that cannot be served, a
- * data directory that cannot be used or that another process holds, a Redis that cannot be reached or trusted
+ * data directory that cannot be used or that another process uses, a Redis that cannot be reached or trusted
  */
 export async function createServer(
   given: Partial<ServerOptions> = {},
@@ -109,8 +109,8 @@ async function startServer(
     if (keeping.store.capabilities.shared) await delay(options.shutdownTimeout * leavingShare)
     stopping.abort()
     certificate?.close()
-    // Both at the same time, so that neither door accepts new connections. Each takes at most half of `shutdownTimeout`: one
-    // stalled client must not cause exit status 1.
+    // At the same time, so that neither door accepts new connections. Each door uses at most half of `shutdownTimeout`, so that one
+    // stalled client does not cause exit status 1.
     await Promise.all([mqtt.close(), http.close()]).finally(() => things.close())
   }
   await keepAdminKey(keeping.adminKey).catch(async (error: unknown) => {
@@ -164,7 +164,7 @@ async function openDoors(
   return { mqtt, http }
 }
 
-/** Warns of unknown ids in the thing map, such as an id of the central server. @throws ThingwireError of the store */
+/** Warns of unknown ids in the thing map, for example ids of the central server. @throws ThingwireError of the store */
 async function warnOfUnknownThings({ forward, registry }: ThingsParts, log: Logger): Promise<void> {
   if (!forward) return
   const thingIds = await registry.missing(forward.named)

@@ -13,10 +13,10 @@ interface Registries {
 type Granted = { readonly topics?: readonly TopicGrant[] }
 
 /**
- * Logs a warning if things or sessions have grants for topics that the option `topics` does not serve: nothing else shows why
- * their messages are refused. Reads all things and sessions.
+ * Logs a warning if things or sessions have grants for topics that the option `topics` does not serve. Otherwise,
+ * an operator could not see why messages on these topics are refused. Reads all things and sessions.
  *
- * @param served filters of the option `topics`
+ * @param served topic filters in the option `topics`
  */
 export async function warnOfUnservedTopics(
   { registry, sessions }: Registries,

@@ -8,7 +8,7 @@ import type { Descriptors } from './descriptors.ts'
 import { refuse } from './refuse.ts'
 import type { TrustedProxies } from './trusted-proxies.ts'
 
-/** A socket; or, for a client behind a proxy, the response to its request. */
+/** A socket, or the response to a request that came through a proxy. */
 type Connection = EventEmitter & { readonly closed?: boolean }
 
 interface Counts {
@@ -16,7 +16,7 @@ interface Counts {
   readonly count: Limits['count']
 }
 
-/** Limits the connections of one address, and of the process, over all doors (contract §9). */
+/** Limits the number of connections of each address and of the process, across all doors (contract §9). */
 export class ConnectionLimit {
   readonly #limits: Counts
   readonly #proxies: TrustedProxies
@@ -28,7 +28,7 @@ export class ConnectionLimit {
     this.#descriptors = descriptors
   }
 
-  /** Whether the process has a descriptor to spare for an accepted connection. */
+  /** Reserves a descriptor for an accepted connection until it is closed. @returns false if no descriptor is left */
   hasRoom(socket: Socket): boolean {
     if (this.#descriptors.enter(socket)) return true
     this.#limits.count('too_many_connections')
@@ -36,9 +36,9 @@ export class ConnectionLimit {
   }
 
   /**
-   * Counts a connection until it is closed. Connections of a trusted proxy itself are not counted; those of its clients are.
+   * Counts a connection until it is closed. A connection from a trusted proxy is not counted (`enterForwarded` counts its clients).
    *
-   * @returns false if the caller must refuse it
+   * @returns false if the caller must refuse the connection
    */
   enter(address: string, connection: Connection): boolean {
     if (this.#proxies.trusts(address)) return true
@@ -52,25 +52,25 @@ export class ConnectionLimit {
     return true
   }
 
-  /** `enter` for a client behind a trusted proxy; true for other clients, whose connections were counted when accepted. */
+  /** Calls `enter` for a client behind a trusted proxy. True for any other client: its connection was counted when accepted. */
   enterForwarded(request: Pick<IncomingMessage, 'socket' | 'headers'>, connection: Connection): boolean {
     return !this.#proxies.forwards(request) || this.enter(this.#proxies.clientOf(request), connection)
   }
 
-  /** Calls `next` if there is room, else closes the connection: an answer in TLS would cost a handshake. */
+  /** Calls `next` if there is room, else closes the connection. No answer is sent: over TLS, an answer would cost a handshake. */
   admit(socket: Socket, next: () => void): void {
     if (this.hasRoom(socket) && this.enter(socket.remoteAddress ?? '', socket)) next()
     else socket.destroy()
   }
 
-  /** Makes an HTTP server answer connections beyond the limit with 429, before it reads from them. */
+  /** Makes an HTTP server answer connections beyond the limit with 429, without reading a request. */
   guard(server: Server): void {
     const listeners = server.listeners('connection')
     server.removeAllListeners('connection')
     server.on('connection', (socket: Socket) => {
       // A TLS connection was counted before its handshake.
       const isCounted = socket instanceof TLSSocket
-      // Destroyed without an answer, because a slow client would hold the descriptor.
+      // No answer is sent, because a client that reads it slowly would keep the descriptor in use.
       if (!isCounted && !this.hasRoom(socket)) socket.destroy()
       else if (!isCounted && !this.enter(socket.remoteAddress ?? '', socket))
         refuse(socket, new ThingwireError('too_many_connections'))

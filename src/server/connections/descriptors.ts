@@ -4,7 +4,7 @@ import type { FastifyBaseLogger } from 'fastify'
 
 /** Descriptors reserved for listeners, the log, files that are read, and files that LevelDB writes. */
 const ownDescriptors = 64
-/** Largest share of the descriptors that LevelDB uses for open tables, if it cannot map them into memory. */
+/** Share of the descriptors that is reserved for LevelDB's open tables. Tables that are mapped into memory need no descriptor. */
 const shareOfTables = 1 / 5
 const mostTables = 1_000
 
@@ -14,7 +14,7 @@ export function connectionsWithin(descriptors: number): number {
   return Math.max(descriptors - ownDescriptors - tables, 1)
 }
 
-/** The limit of descriptors of this process; Infinity if the system does not state it. */
+/** Maximum number of descriptors of this process; Infinity if the system does not show it. */
 export function descriptorLimit(): number {
   try {
     const [, soft] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1')) ?? []
@@ -24,20 +24,20 @@ export function descriptorLimit(): number {
   }
 }
 
-/** Reserves descriptors for the store by refusing connections before too few are left. */
+/** Limits the number of connections, so that the store always has enough descriptors. */
 export class Descriptors {
   readonly #most: number
   readonly #log: FastifyBaseLogger
   #open = 0
   #hasWarned = false
 
-  /** @param limit descriptors that the process may have */
+  /** @param limit maximum number of descriptors of the process */
   constructor(log: FastifyBaseLogger, limit = descriptorLimit()) {
     this.#log = log
     this.#most = connectionsWithin(limit)
   }
 
-  /** Counts a connection until it is closed. @returns false if the caller must close it at once */
+  /** Counts a connection until it is closed. @returns false if the caller must close the connection */
   enter(socket: Socket): boolean {
     if (this.#open >= this.#most) {
       this.#warn()

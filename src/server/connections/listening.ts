@@ -10,11 +10,11 @@ export interface Endpoint {
   readonly hostOption: 'host' | 'tlsHost'
   readonly port: number
   readonly portOption: 'httpPort' | 'mqttPort' | 'lenientPort' | 'httpsPort' | 'mqttsPort'
-  /** `originOf` for the options of the endpoint. */
+  /** The source of an option's value, as `originOf` returns it. */
   readonly from: (option: OptionName) => string | undefined
 }
 
-/** The endpoint of the listener on `portOption`, an option that must be set. */
+/** The endpoint of the listener with the port in `portOption`. That option must be set. */
 export function endpointOf(options: ServerOptions, portOption: Endpoint['portOption']): Endpoint {
   const isSecure = portOption === 'httpsPort' || portOption === 'mqttsPort'
   const hostOption = isSecure && options.tlsHost !== undefined ? 'tlsHost' : 'host'
@@ -23,12 +23,12 @@ export function endpointOf(options: ServerOptions, portOption: Endpoint['portOpt
 }
 
 /**
- * Maximum number of connections that wait to be accepted. Node accepts one in each turn of its event loop, and its default is 511:
- * a returning fleet exceeds 511 while Node is busy, and the dropped clients do not notice.
+ * Maximum number of connections that wait to be accepted. Node's default is 511. When a fleet reconnects while Node is busy, more
+ * than 511 connections wait, and the client of a dropped connection does not notice that it was dropped.
  */
 export const backlog = 4_096
 
-/** Resolves when the server listens. @throws Error with one line for the operator if it cannot */
+/** Resolves when the server listens. @throws Error with one line for the operator if it cannot listen */
 export async function listen(
   server: Server,
   endpoint: Endpoint,
@@ -47,7 +47,7 @@ export function outliveAcceptErrors(server: Server, log: FastifyBaseLogger): voi
   server.on('error', err => log.error({ err }, 'a connection could not be accepted'))
 }
 
-/** Milliseconds of silence after which TCP probes a peer. Needed because an MQTT client may turn its keep-alive off with 0. */
+/** Milliseconds of silence after which TCP probes a peer. Needed because an MQTT client may turn keep-alive off. */
 export const probeAfter = 60_000
 
 /** The URL of a listener, such as `mqtt://127.0.0.1:1883`, without a trailing slash. */
@@ -71,7 +71,7 @@ export function listenProblem({ code, message }: NodeJS.ErrnoException, endpoint
   return `cannot listen on port ${port} of ${host} (${typed(portOption)}): ${message}`
 }
 
-/** The flag and the variable of an option, since `--help` does not show the names that options have in files. */
+/** The option as a flag and as an environment variable. `--help` does not show its name in a file, so that name is left out. */
 function typed(option: OptionName): string {
   return `--${flagName(option)} or ${environmentName(option)}`
 }

@@ -10,7 +10,7 @@ const credentialReasons: ReadonlySet<Reason> = new Set([
   'too_many_failed_credentials',
 ])
 
-/** Texts by return code of CONNACK. Code 3 is no fault of the client, and its causes have log lines of their own. */
+/** Texts by CONNACK return code. Code 3 is not the client's fault, so it is left out; its causes are logged elsewhere. */
 const connackTexts: ReadonlyMap<number, string> = new Map([
   [1, 'the protocol is not MQTT 3.1 or 3.1.1'],
   [2, 'the client id is too long or missing'],
@@ -24,8 +24,8 @@ interface Peer {
 }
 
 /**
- * Logs a client that was refused for its credential, since MQTT gives the client no reason and a device shows none. The text has
- * the reason because lines are sampled by their text: one device then does not hide clients with other reasons.
+ * Logs that a client was refused because of its credential. MQTT does not send the reason to the client. The log samples lines by
+ * their text, so the text contains the reason: many refusals for one reason do not hide a refusal for another reason.
  */
 export function logRejected(log: FastifyBaseLogger, reason: Reason, peer: Peer): void {
   if (credentialReasons.has(reason)) log.info({ ...peer, reason }, `client turned away: ${reason}`)

@@ -1,25 +1,25 @@
 import { isIPv4, isIPv6 } from 'node:net'
 
 /**
- * The header in which a proxy names its client at the beginning of a connection: versions 1 and 2 of HAProxy's "The PROXY
- * protocol", whose sections the comments cite. The package proxy-protocol-js cannot read a stream, does not check addresses, and
- * refuses `PROXY UNKNOWN`.
+ * The header with which a proxy begins a connection, to name its client. There are versions 1 and 2; section numbers in this file
+ * refer to HAProxy's document "The PROXY protocol". The package proxy-protocol-js cannot read a stream, does not check addresses,
+ * and refuses `PROXY UNKNOWN`.
  */
 export interface ProxyHeader {
-  /** Bytes of the header; the client's bytes follow. */
+  /** Length of the header, bytes. The client's data follows. */
   readonly length: number
   /** Address of the client; undefined if the header has none, or if the proxy itself is the client, as in a health check. */
   readonly address: string | undefined
 }
 
-/** Bytes of the longest line of version 1, CRLF included (section 2.1). */
+/** Maximum length of a version 1 header, bytes, including CRLF (section 2.1). */
 const longestLine = 107
-/** Maximum bytes of a header of version 2, which allows 64 KiB; the extensions that proxies send take a few hundred bytes. */
+/** Maximum accepted length of a version 2 header, bytes. Version 2 allows 64 KiB, but proxies send at most some hundred bytes. */
 const longestBinary = 4_096
 
 const textSignature = Buffer.from('PROXY ')
 const binarySignature = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1')
-/** Bytes of the fixed fields: signature, version and command, family and transport, and length. */
+/** Length of the fixed fields, bytes: signature, version and command, family and transport, and length. */
 const binaryFixed = 16
 
 /** @returns undefined if the header is not complete yet @throws Error if it is malformed */
@@ -29,7 +29,7 @@ export function parseProxyHeader(received: Buffer): ProxyHeader | undefined {
   throw malformed('signature')
 }
 
-/** Whether the bytes begin with the signature, or with a part of it if they are shorter. */
+/** Whether the bytes begin with the signature, or the signature begins with the bytes. */
 function beginsAs(received: Buffer, signature: Buffer): boolean {
   const length = Math.min(received.length, signature.length)
   return received.compare(signature, 0, length, 0, length) === 0
@@ -68,7 +68,7 @@ function parseBinary(received: Buffer): ProxyHeader | undefined {
   const length = binaryFixed + received.readUInt16BE(14)
   if (versionAndCommand !== 0x20 && versionAndCommand !== 0x21) throw malformed('version or command')
   if (length > longestBinary) throw malformed('length')
-  // 0x20 is LOCAL, whose family must be ignored.
+  // 0x20 is the command LOCAL. The family must then be ignored.
   const source = versionAndCommand === 0x20 ? unknownSource : sources.get(familyAndTransport)
   if (source === undefined) throw malformed('family or transport')
   if (length < binaryFixed + source.addressesLength) throw malformed('length')
@@ -77,14 +77,14 @@ function parseBinary(received: Buffer): ProxyHeader | undefined {
 }
 
 interface Source {
-  /** Bytes of both addresses and ports. */
+  /** Length of both addresses and both ports, bytes. */
   readonly addressesLength: number
   addressOf(addresses: Buffer): string | undefined
 }
 
 const unknownSource: Source = { addressesLength: 0, addressOf: () => undefined }
 
-/** Sources by family and transport. The address is undefined for transports that carry no MQTT. */
+/** Sources by the byte of family and transport. `addressOf` returns undefined for transports that do not carry MQTT. */
 const sources: ReadonlyMap<number, Source> = new Map([
   [0x00, unknownSource],
   [0x11, { addressesLength: 12, addressOf: addresses => addresses.subarray(0, 4).join('.') }],

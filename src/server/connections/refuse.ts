@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream'
 import type { ThingwireError } from '../../errors.ts'
 import { rawRefusal } from '../../http/reply/raw-refusal.ts'
 
-/** Milliseconds that the client has to read the answer. */
+/** Milliseconds after which the connection is closed, even if the client has not read the answer. */
 const lingering = 1_000
 
 /** Sends an error in the shape of every HTTP error (contract §6), and closes the connection. */

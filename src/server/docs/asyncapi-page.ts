@@ -14,7 +14,7 @@ dd { margin: 0 0 .5rem; }
 /** SHA-256 of the style element of the page, base64, for its Content-Security-Policy. */
 export const pageStyleHash = hash('sha256', style, 'base64')
 
-/** The document as a readable page without script. */
+/** The document as an HTML page without scripts. */
 export function asyncApiPage(document: AsyncApi): string {
   const { info, servers, channels, components } = document
   return `<!doctype html>
@@ -102,7 +102,7 @@ function code(value: unknown): string {
   return `<pre><code>${text(JSON.stringify(value, null, 2) ?? '')}</code></pre>`
 }
 
-/** HTML of the Markdown that the texts of the document use: paragraphs, lists, code and links. */
+/** Converts the Markdown in the document's texts to HTML: paragraphs, lists, code and links. */
 function prose(markdown: string): string {
   return markdown
     .split(/\n\n/)

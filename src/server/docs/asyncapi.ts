@@ -62,7 +62,7 @@ const any = { description: 'Any text, to distinguish the answers.', examples: ['
 
 const record = { key: 'temperature', value: 21.5, datetime: '2026-11-21T09:30:00.000Z' }
 
-/** AsyncAPI 3 of contract §7, seen from the server: `receive` is a PUBLISH of a client, `send` a message to a subscriber. */
+/** Contract §7 as AsyncAPI 3, from the server's view: `receive` is a client's PUBLISH, `send` is a message to a subscriber. */
 export function asyncApi({ version, places }: { readonly version: string; readonly places: MqttPlaces }) {
   const schemas = new Schemas('draft-07')
   const messages = {

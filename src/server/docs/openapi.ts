@@ -37,7 +37,7 @@ export const securitySchemes = {
   thingToken: { type: 'apiKey', in: 'query', name: 'thingToken', description: 'The token of a thing.' },
 } as const
 
-/** `{}`: a request whose path has a thing token needs no other credential. */
+/** `{}`: if the path contains a thing token, no other credential is needed. */
 const security: Readonly<Record<CredentialKind, readonly object[]>> = {
   thing: [{}, { credential: [] }],
   stream: [{}, { credential: [] }, { session: [] }],
@@ -47,7 +47,7 @@ const security: Readonly<Record<CredentialKind, readonly object[]>> = {
   none: [],
 }
 
-/** The Operation Object of OpenAPI 3.1. @param schemas collects the named schemas */
+/** The Operation Object of OpenAPI 3.1. @param schemas collects the named schemas that it uses */
 export function operationObject(operation: Operation, schemas: Schemas): object {
   const { id, group, summary, description, credential, parameters = [], body, answers, refusals } = operation
   return {
@@ -75,7 +75,7 @@ function parameterObject(parameter: Parameter, schemas: Schemas): object {
   const required = parameter.in === 'path' || parameter.isRequired === true
   const schema = schemas.of(parameter.schema)
   if (required) return { name, in: parameter.in, description, required, schema, example }
-  // As `x-example`, because Swagger UI fills in an `example`: the same write id would make every second write a repeat.
+  // Not `example`: Swagger UI would fill it in, for example the same write id for each write, so that only the first is stored.
   const text = `${description} For example: \`${example}\`.`
   return { name, in: parameter.in, description: text, required, schema, 'x-example': example }
 }

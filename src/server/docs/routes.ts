@@ -20,13 +20,13 @@ interface DocsParts {
 
 /** Swagger UI sets styles from script, and its icons are data URLs. */
 const uiPolicy = policy("script-src 'self'", "style-src 'self' 'unsafe-inline'", "img-src 'self' data:")
-/** Hides the top bar of Swagger UI, which serves to choose a document. */
+/** Hides the top bar of Swagger UI. It is for choosing a document, and there is only one. */
 const withoutTopBar = { filename: 'page.css', content: '.swagger-ui .topbar { display: none }\n' }
 const pagePolicy = policy(`style-src 'sha256-${pageStyleHash}'`)
 
 /**
- * Serves OpenAPI at `/docs`, as an interactive page (`/docs/json` for programs), and AsyncAPI 3 at `/docs/asyncapi`, as a page or as
- * JSON. They need no credential, since they reveal only the version and the ports of the server.
+ * Serves OpenAPI as an interactive page at `/docs` and as JSON at `/docs/json`, and AsyncAPI 3 as a page or as JSON at
+ * `/docs/asyncapi`. No credential is needed: the documents reveal only the version and the ports of the server.
  */
 export async function docsRoutes(app: FastifyInstance, parts: DocsParts): Promise<void> {
   const { version, mqttPort, mqttsPort, httpsPort } = parts
@@ -48,7 +48,7 @@ export async function docsRoutes(app: FastifyInstance, parts: DocsParts): Promis
   })
 }
 
-/** Redirects `/docs/` to `/docs`: the relative addresses of the page are wrong there. */
+/** Redirects `/docs/` to `/docs`: at `/docs/`, the relative addresses in the page would be wrong. */
 function leaveSlash(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
   if (!/^\/docs\/(?:\?|$)/.test(request.raw.url ?? '')) done()
   else replyJson(reply.header('location', '../docs'), 308, JSON.stringify({ status: 'moved' }))
@@ -63,7 +63,7 @@ function policy(...allowed: readonly string[]): string {
   return [...always, "frame-ancestors 'none'", ...allowed].join('; ')
 }
 
-/** Makes `app.swagger()` return OpenAPI 3.1 of the routes that are registered later and have an `Operation`. */
+/** Makes `app.swagger()` return OpenAPI 3.1 with all routes that have an `Operation` and are registered after this call. */
 export async function collectOperations(app: FastifyInstance, version: string): Promise<void> {
   const schemas = new Schemas('draft-2020-12')
   await app.register(fastifySwagger, {

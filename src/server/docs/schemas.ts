@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import { shapes } from '../../http/operation/shapes.ts'
 
-/** A JSON Schema of a document. */
 export type Schema = { readonly [keyword: string]: unknown }
 
-/** Makes the JSON Schemas of a document, and collects the named ones. */
+/** Makes the JSON Schemas of a document, and collects the named schemas. */
 export class Schemas {
   /** The named schemas that were used so far. */
   readonly components: Record<string, Schema> = {}
@@ -15,10 +14,10 @@ export class Schemas {
     this.#target = target
   }
 
-  /** The schema of data on the wire; it allows unknown members, which both sides ignore. */
+  /** The schema of data on the wire. It allows unknown members, because both sides ignore them. */
   of(shape: z.ZodType): Schema {
     const made = z.toJSONSchema(shape, { metadata: shapes, io: 'input', target: this.#target })
-    // `$defs` or `definitions`, by dialect.
+    // Named schemas are in `$defs` or in `definitions`, depending on the dialect.
     const { $schema: _, $defs = {}, definitions = $defs, ...schema } = made
     for (const [name, definition] of Object.entries(definitions as object)) {
       this.components[name] = relinked(definition)
@@ -27,13 +26,13 @@ export class Schemas {
   }
 }
 
-/** The schema with its references changed to `components`. */
+/** The schema, with its references changed to point into `components`. */
 function relinked(schema: unknown): Schema {
   const text = JSON.stringify(schema, (name, value: unknown) => {
     if (name === '$ref' && typeof value === 'string') {
       return value.replace(/^#\/(\$defs|definitions)\//, '#/components/schemas/')
     }
-    // zod adds the largest safe integer as maximum to every integer.
+    // zod gives every integer the largest safe integer as its maximum.
     return name === 'maximum' && value === Number.MAX_SAFE_INTEGER ? undefined : value
   })
   return JSON.parse(text) as Schema

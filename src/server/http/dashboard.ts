@@ -14,11 +14,11 @@ import { packageRoot } from '../version.ts'
 const built = fileURLToPath(new URL('dist/web/', packageRoot))
 const notBuilt = 'The dashboard is not built: run `npm run build`, then start again.\n'
 
-/** The directory of files whose names change with their content. */
+/** Part of the path of files that get a new name when their content changes. */
 const hashedFiles = `${sep}assets${sep}`
 const aYear = 31_536_000
 
-/** `npm run build` leaves only this form of a text file; every browser accepts it, even over plain HTTP. */
+/** `npm run build` keeps text files only in this form. Every browser accepts gzip, even over plain HTTP. */
 const compressed = '.gz'
 const types: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
@@ -33,16 +33,16 @@ interface DashboardParts {
   readonly mqttPort: number | undefined
   /** The port of MQTT over TLS; undefined if MQTT over TLS is not served. */
   readonly mqttsPort: number | undefined
-  /** Whether MQTT listens on loopback alone. */
+  /** Whether MQTT listens only on loopback. */
   readonly isMqttLoopback: boolean
   /** The directory of the built dashboard; given only by a test. */
   readonly directory?: string
 }
 
 /**
- * Serves the dashboard at `/`, and `GET /dashboard.json` → `{"mqttPort"?,"mqttsPort"?,"version","loopback"}`. `loopback`: other
- * machines can reach the server only through a proxy. Only the files of the dashboard have the security headers of pages; a device
- * gets none of them (contract §6). Register it after `thingsHttp`, which answers unknown paths.
+ * Serves the dashboard at `/`, and `GET /dashboard.json` → `{"mqttPort"?,"mqttsPort"?,"version","loopback"}`. `loopback` is true
+ * if other machines can reach the server only through a proxy. Only files of the dashboard get the security headers of pages;
+ * answers to devices do not (contract §6). Register this after `thingsHttp`, which answers unknown paths.
  */
 export async function dashboardRoutes(app: FastifyInstance, parts: DashboardParts): Promise<void> {
   const { version, mqttPort, mqttsPort, isMqttLoopback, directory = built } = parts
@@ -114,7 +114,7 @@ function contentSecurityPolicy({ request }: FastifyReply): string {
   ].join('; ')
 }
 
-/** Some browsers do not include WebSockets in `'self'`. A malformed Host adds nothing to the policy. */
+/** The sources for WebSockets, which some browsers do not include in `'self'`. Empty if Host is malformed. */
 function webSocketsOf(host = ''): string {
   return /^([\w.-]+|\[[\da-f:.]+\])(:\d+)?$/i.test(host) ? ` ws://${host} wss://${host}` : ''
 }

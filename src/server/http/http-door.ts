@@ -44,7 +44,7 @@ export interface HttpDoor {
   readonly secureUrl: string | undefined
   /** URL of the listener for requests with bare LF; undefined without `lenientPort`. */
   readonly lenientUrl: string | undefined
-  /** From now on `/readyz` answers 503; everything else is served as before. */
+  /** Makes `/readyz` answer 503 from now on. All other requests are served as before. */
   leave(): void
   /** Stops listening and resolves when the last connection is closed. */
   close(): Promise<void>
@@ -52,9 +52,9 @@ export interface HttpDoor {
 
 interface HttpDoorParts {
   readonly timeouts?: HttpTimeouts
-  /** Observations of the service, for its metrics. Default: a new instance. */
+  /** Observations for the metrics. Default: a new instance. */
   readonly observations?: Observations
-  /** Descriptors of the process, shared with the MQTT door. Default: the HTTP door's own. */
+  /** Descriptors of the process, shared with the MQTT door. Default: a new instance. */
   readonly descriptors?: Descriptors
 }
 
@@ -63,9 +63,9 @@ interface HttpDoorParts {
  *
  * @param mqtt serves the WebSockets; the caller closes it
  * @param stopping aborted when the server begins to stop
- * @param certificate absent: no TLS
+ * @param certificate if absent, TLS is not served
  * @param parts `timeouts` is given only by a test
- * @throws Error with one line for the operator if it cannot listen
+ * @throws Error with one line for the operator if the server cannot listen
  */
 export async function openHttpDoor(
   things: ThingsParts,
@@ -146,7 +146,7 @@ export async function openHttpDoor(
         endpoint: endpointOf(options, 'httpsPort'),
         allowHalfOpen: true,
         admit: (socket, next) => limit.admit(socket, next),
-        // Passed to the plain server, so that it parses, times out and closes TLS connections too.
+        // The plain server then also parses, times out and closes TLS connections.
         accept: socket => app.server.emit('connection', socket),
         log,
       })
@@ -188,16 +188,16 @@ function watchRefusals(app: FastifyInstance, observations: Observations): void {
   })
 }
 
-/** Counts each request from a trusted proxy as a connection of its client, since many clients share a proxy's connection. */
+/** Counts each request from a trusted proxy as a connection of the client, since clients share the proxy's connections. */
 function countForwarded(app: FastifyInstance, proxies: TrustedProxies, limit: ConnectionLimit): void {
   app.addHook('onRequest', async ({ raw: request }, reply) => {
     if (!limit.enterForwarded(request, reply.raw)) throw new ThingwireError('too_many_connections')
-    // Fastify takes `request.ip` from this header, and believes any text in it.
+    // Fastify copies `request.ip` from this header, without checking that it is an address.
     if (proxies.forwards(request)) request.headers['x-forwarded-for'] = proxies.clientOf(request)
   })
 }
 
-/** Closes connections that become idle while draining: Node closes idle connections only when it stops listening. */
+/** While draining, closes connections as they become idle. Node closes idle connections only once, when it stops listening. */
 function closeConnectionsWhen(
   draining: () => boolean,
   app: FastifyInstance,
@@ -235,16 +235,16 @@ function problemOf({ raw, is404 }: FastifyRequest): string | undefined {
   return is404 && raw.method === 'GET' && isWebSocketPath(raw.url) ? noUpgrade : undefined
 }
 
-/** A 426 must have these headers (RFC 9110, 15.5.22), but they would keep a connection open that the client wants closed. */
+/** A 426 must have these headers (RFC 9110, 15.5.22), but they would keep open a connection that the client wants closed. */
 function logUpgrade({ raw }: FastifyRequest, reply: FastifyReply): void {
   const isKept = raw.httpVersion === '1.1' && !/\bclose\b/i.test(raw.headers.connection ?? '')
   if (isKept) reply.headers({ upgrade: 'websocket', connection: 'Upgrade' })
 }
 
 /**
- * Hands WebSockets to the MQTT door (contract §7). A refusal has the shape of every HTTP error.
+ * Passes WebSockets to the MQTT door (contract §7). A refusal has the same shape as any HTTP error.
  *
- * @param server made with `UpgradableRequest`
+ * @param server created with `UpgradableRequest`
  * @param limit counts WebSockets behind trusted proxies; other connections were counted when they were accepted
  * @param stopping aborted when the server begins to stop: from then on upgrades get 503
  * @param ping milliseconds between pings
@@ -264,7 +264,7 @@ function acceptWebSockets(
     onBroken: message => log.debug({ message }, 'WebSocket broken off'),
   })
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    // Nothing else listens for errors until the WebSocket does.
+    // Until the WebSocket exists, there is no other listener for errors.
     socket.on('error', ignore)
     const problem = stopping.aborted ? new ThingwireError('draining') : webSockets.problemOf(request)
     if (problem) return refuse(socket, problem)

@@ -2,13 +2,13 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { hostOptions } from '../../http/index.ts'
 import { refuseCutUpgrade, UpgradableRequest } from './upgradable-request.ts'
 
-/** Milliseconds. Long enough for a body over GPRS, short enough to drop clients that hold a socket and send nothing. */
+/** Milliseconds. Long enough for a body over GPRS, short enough to drop clients that open a connection and send no request. */
 export interface HttpTimeouts {
-  /** Maximum time from the connection, or the previous answer, to the end of the head of a request. */
+  /** Maximum time until the head of a request is complete, from the connection or from the previous answer. */
   readonly headers: number
-  /** Maximum time from the same moment to the end of the body. */
+  /** Maximum time until the body is complete, from the same moment as `headers`. */
   readonly request: number
-  /** Time between the checks in which Node enforces the two timeouts above. */
+  /** Time between Node's checks of `headers` and `request`. */
   readonly check: number
   readonly keepAlive: number
   /** Time between pings of a WebSocket. */
@@ -17,25 +17,25 @@ export interface HttpTimeouts {
   readonly idle: number
 }
 
-/** @param storeTimeout milliseconds that a write may wait for the store */
+/** @param storeTimeout milliseconds for which a write may wait for the store */
 export function httpTimeouts(storeTimeout: number): HttpTimeouts {
   return {
     headers: 30_000,
     request: 120_000,
     check: 2_000,
-    // Longer than the minute for which load balancers keep a connection, so that the load balancer closes it, not the server.
+    // Load balancers close an idle connection after a minute. The server must not close the connection first.
     keepAlive: 75_000,
-    // As for a live stream: common proxies cut after 60 s of silence, and the keep-alive of an MQTT client may be longer.
+    // Common proxies cut a connection after 60 s of silence, and the keep-alive of an MQTT client may be longer.
     ping: 25_000,
     idle: storeTimeout + 120_000,
   }
 }
 
 /**
- * Makes a Node server that tolerates simple clients, with the given timeouts.
+ * Creates a Node server that tolerates simple clients.
  *
  * @param insecureHTTPParser accepts malformed requests: docs/use/tls.md lists the risks
- * @param bodyLimit bytes
+ * @param bodyLimit maximum size of a body, bytes
  */
 export function createHttpServer(
   listener: RequestListener,
@@ -59,11 +59,11 @@ export function createHttpServer(
     },
   )
   server.setTimeout(timeouts.idle)
-  // A client such as `nc` closes its half after the request and still waits for the answer. The field is not in Node's types.
+  // A client such as `nc` closes its half of the connection, then waits for the answer. Node's types lack the field.
   Object.assign(server, { httpAllowHalfOpen: true })
-  // Node would answer an unknown expectation with an empty 417; a server may ignore it (RFC 9110, 10.1.1).
+  // Node would answer an unknown `Expect` with an empty 417. A server may ignore the header (RFC 9110, 10.1.1).
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
-  // A client that sends Expect: 100-continue is refused before it sends a body that is too large.
+  // Refuses a body that is too large before a client with `Expect: 100-continue` sends it.
   server.on('checkContinue', (request, response) => {
     if (Number(request.headers['content-length'] ?? 0) > bodyLimit) response.shouldKeepAlive = false
     else response.writeContinue()

@@ -18,7 +18,7 @@ interface MqttWebSocketsParts {
   readonly maxPacketSize: number
   /** Milliseconds between pings. */
   readonly ping: number
-  /** Serves a client, with the request that opened its WebSocket. */
+  /** Serves a client. `request` is the request that opened its WebSocket. */
   handle(stream: Duplex & ArrivingStream, request: IncomingMessage): void
   /** Called with the reason when a WebSocket fails. */
   readonly onBroken?: (message: string) => void
@@ -36,7 +36,7 @@ export class MqttWebSockets {
       noServer: true,
       clientTracking: false,
       perMessageDeflate: false,
-      // A message may contain several packets or parts of them, and is buffered as a whole.
+      // A WebSocket message may contain several packets or parts of packets, and ws buffers the whole message.
       maxPayload: 2 * parts.maxPacketSize,
       handleProtocols: offered => [...offered].find(name => subprotocols.includes(name)) ?? false,
     })
@@ -44,13 +44,13 @@ export class MqttWebSockets {
     this.#server.on('wsClientError', (_error, socket) => refuse(socket, new ThingwireError('bad_request')))
   }
 
-  /** Why an upgrade must be refused; undefined if it is in order. */
+  /** Why an upgrade must be refused; undefined if it can be accepted. */
   problemOf({ headers }: IncomingMessage): ThingwireError | undefined {
     const { allowedOrigins } = this.#parts
     const { origin } = headers
     const mayCall = origin === undefined || allowedOrigins.includes('*') || allowedOrigins.includes(origin)
     if (!mayCall) return new ThingwireError('forbidden', 'the origin of the page is not in allowedOrigins')
-    // A proxy may read the bytes after the head as a body, and the server would read them as frames (request smuggling).
+    // A proxy may treat the bytes after the head as a body, but the server would treat them as frames (request smuggling).
     if (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0)
       return new ThingwireError('bad_request', 'an upgrade request must have no body')
     const offered = headers['sec-websocket-protocol']?.split(',').map(name => name.trim()) ?? []
@@ -58,7 +58,7 @@ export class MqttWebSockets {
     return new ThingwireError('bad_request', `the WebSocket subprotocol must be ${subprotocols.join(' or ')}`)
   }
 
-  /** Upgrades a request that has no problem. @param socket with `ignore` as listener for errors */
+  /** Upgrades a request for which `problemOf` is undefined. @param socket has `ignore` as its listener for errors */
   take(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     request.socket.setKeepAlive(true, probeAfter)
     this.#server.handleUpgrade(request, socket, head, webSocket => {
@@ -75,31 +75,31 @@ export class MqttWebSockets {
     })
   }
 
-  /** Cuts every open WebSocket. */
+  /** Destroys every open WebSocket, without a close frame. */
   cut(): void {
     for (const webSocket of this.#open) webSocket.terminate()
   }
 }
 
-/** Pings, so that no proxy closes a silent connection. */
+/** Sends pings, so that no proxy closes a silent connection. */
 function keepAlive(webSocket: WebSocket, ping: number): void {
   const pings = setInterval(() => webSocket.ping(), ping)
   pings.unref()
   webSocket.once('close', () => clearInterval(pings))
 }
 
-/** A stream of the bytes in binary messages, with back pressure. `unfinishedBytes` is the progress of an incomplete message. */
+/** A stream of the bytes in binary messages, with back pressure. `unfinishedBytes`: received bytes of an incomplete message. */
 function streamOf(webSocket: WebSocket): Duplex & ArrivingStream {
   const stream = createWebSocketStream(webSocket, {
-    // Corked chunks are whole packets. They go out as one message, since small clients expect whole packets in a message.
+    // Corked chunks are whole packets together. They are sent as one message: small clients expect whole packets in a message.
     writev(chunks, callback) {
       this._write(Buffer.concat(chunks.map(({ chunk }) => chunk as Buffer)), 'binary', callback)
     },
   })
   const write = stream._write
-  // Ignores write errors after the peer has closed, so that the stream still delivers what the peer sent before.
+  // Ignores write errors: after the peer has closed, the stream must still deliver the bytes that the peer sent.
   stream._write = (chunk, encoding, done) => write.call(stream, chunk, encoding, () => done())
-  // Prepended, to destroy the stream before it takes the message.
+  // Prepended, so that the stream is destroyed before it reads the message.
   webSocket.prependListener('message', (_data, isBinary) => {
     if (!isBinary) stream.destroy() // MQTT-6.0.0-1
   })
@@ -110,19 +110,19 @@ function streamOf(webSocket: WebSocket): Duplex & ArrivingStream {
 
 export function ignore(): void {}
 
-/** Undocumented fields of ws 8, which `test/server/http/unfinished-message.test.ts` checks. */
+/** Undocumented fields of ws 8. `test/server/http/unfinished-message.test.ts` checks that they work. */
 interface ReceiverInternals {
   /** 0 between frames. */
   readonly _state: number
   /** 0 between messages. */
   readonly _fragmented: number
-  /** Received bytes that belong to no complete frame yet. */
+  /** Number of received bytes of the incomplete frame. */
   readonly _bufferedBytes: number
-  /** Bytes of the message in complete frames. */
+  /** Number of bytes in the complete frames of the incomplete message. */
   readonly _messageLength: number
 }
 
-/** Bytes of the incomplete frame or message; undefined if there is none. */
+/** Number of received bytes of an incomplete frame or message; undefined if there is none. */
 function unfinishedBytesOf(webSocket: WebSocket): number | undefined {
   const { _receiver: receiver } = webSocket as unknown as { _receiver: ReceiverInternals }
   const { _state, _fragmented, _bufferedBytes, _messageLength } = receiver

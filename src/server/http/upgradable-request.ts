@@ -3,8 +3,8 @@ import { IncomingMessage, type Server } from 'node:http'
 const urlForm = /^\/+mqtt\/*(?:\?|$)/
 
 /**
- * The `IncomingMessage` of an HTTP server for which a request is an upgrade only if it asks for a WebSocket at `/mqtt`. Other
- * Upgrade headers are ignored (RFC 9110, 7.8), as proxies may add `h2c`. Node would emit 'upgrade' for any Upgrade header.
+ * A request that is an upgrade only if it asks for a WebSocket at `/mqtt`. Node would emit 'upgrade' for any Upgrade header. Other
+ * Upgrade headers are ignored (RFC 9110, 7.8), because proxies may add `h2c`.
  */
 export class UpgradableRequest extends IncomingMessage {
   declare private upgradeAsked: boolean | null
@@ -44,7 +44,7 @@ function asksForWebSocket({ method, headers, httpVersion }: IncomingMessage): bo
 
 /**
  * Refuses a request with an ignored upgrade if the client closes its half of the connection before the end of the body. Node's
- * parser does not refuse it, because it takes unreadable bytes after an Upgrade header for another protocol.
+ * parser does not refuse such a request: after an Upgrade header, it takes bytes that are not HTTP for another protocol.
  *
  * @param server emits 'clientError'
  */
@@ -58,7 +58,7 @@ export function refuseCutUpgrade(server: Server, request: IncomingMessage): void
   request.once('close', () => socket.off('end', ended))
 }
 
-/** The error that Node's parser makes if any other request is cut off. */
+/** The same error that Node's parser reports if a request without an Upgrade header is cut off. */
 function cutError(): Error {
   return Object.assign(new Error('the body was cut off'), { code: 'HPE_INVALID_EOF_STATE' })
 }

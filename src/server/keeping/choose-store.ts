@@ -11,7 +11,7 @@ import { assertNotLost, assertNotMoved } from './marks.ts'
 export interface Keeping {
   /** The chosen store, which is not open yet. */
   readonly store: StoreDriver
-  /** Whether opening the store made a new, empty one. */
+  /** Whether the store was created when it was opened. */
   readonly isNew: () => boolean
   readonly adminKey: AdminKey
 }
@@ -22,11 +22,11 @@ export function storeLocation(dataDir: string): string {
 }
 
 /**
- * The store that the options choose: the embedded one in `dataDir`, or Redis at `redisUrl`, which logs how durable its acks are.
+ * Chooses the embedded store in `dataDir` or, if `redisUrl` is set, Redis. The Redis store logs how durable its acks are.
  *
  * @param onLost called once if the embedded store is lost
  * @throws Error with one line for the operator: the data directory or its admin key cannot be used, its store was moved
- * into Redis or went away, or `redisUrl` is set without `adminKey`
+ * into Redis or has disappeared, or `redisUrl` is set without `adminKey`
  */
 export async function chooseStore(
   options: ServerOptions,
@@ -74,7 +74,7 @@ async function redisStore(
   log: FastifyBaseLogger,
   observer: Observer,
 ): Promise<StoreDriver> {
-  // Saves 8 MB of memory for servers without Redis.
+  // Imported only here, which saves 8 MB of memory on servers without Redis.
   const { createRedisStore } = await import('../../store/redis/index.ts')
   return createRedisStore({
     url,

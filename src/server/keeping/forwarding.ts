@@ -10,7 +10,7 @@ import { ThingMap } from '../../forward/thing-map.ts'
 import type { ServerOptions } from '../options/options.ts'
 
 /**
- * The forwarding that the options set up; undefined if nothing is forwarded.
+ * Makes the `forward` option of `createThings` from the options of the server; undefined if records are not forwarded.
  *
  * @throws Error with one line for the operator: an option is missing or does not fit the store, or a file cannot be used
  */
@@ -43,10 +43,9 @@ type Listeners = Pick<ServerOptions, 'host' | 'tlsHost' | 'httpPort' | 'httpsPor
 const wildcards = ['0.0.0.0', '::']
 
 /**
- * Whether a server with these options listens at the URL. A name that cannot be resolved now counts as the server's only if it
- * equals `host`.
+ * Whether a server with these options listens at the URL. If the host name cannot be resolved now, it is only compared with `host`.
  *
- * @param url with `mqtt`, `mqtts`, `ws` or `wss`
+ * @param url a URL with the scheme `mqtt`, `mqtts`, `ws` or `wss`
  */
 export async function isOwnAddress(url: string, options: Listeners): Promise<boolean> {
   const { protocol, hostname, port } = new URL(url)

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { makeDirectory } from '../../core/files/make-directory.ts'
 
 /**
- * A file in a data directory from which the store vanished under a running server, for example when a file system was unmounted.
- * Without it a restarted server would begin with an empty store. A file system that is mounted again hides the file.
+ * Name of a file that marks a data directory after its store has disappeared under a running server, for example because a file
+ * system was unmounted. A restarted server would otherwise begin with an empty store. Remounting the file system hides the mark.
  */
 const lostName = 'store-lost'
 
-/** Writes the mark unless there is a store. Never rejects. @param location of the store @returns whether it was written */
+/** Writes the mark if there is no store. Never rejects. @param location path of the store @returns whether it was written */
 export async function markLost(dataDir: string, location: string, error: Error): Promise<boolean> {
   if (await isThere(join(location, 'CURRENT'))) return false
   const text = `${new Date().toISOString()} ${error.message}. A server that starts here would begin with an empty store.
@@ -24,7 +24,7 @@ To let it, remove this file.
   }
 }
 
-/** @param location of the store @throws Error with one line for the operator if the marked store is not back */
+/** @param location path of the store @throws Error with one line for the operator if the store has disappeared and is not back */
 export async function assertNotLost(dataDir: string, location: string): Promise<void> {
   const mark = join(dataDir, lostName)
   if (!(await isThere(mark))) return
@@ -42,7 +42,7 @@ async function isThere(file: string): Promise<boolean> {
   )
 }
 
-/** A file in a data directory whose store was moved into Redis. */
+/** Name of a file that marks a data directory after its store was moved into Redis. */
 const movedName = 'moved-to-redis'
 const movedText = `thingwire migrate has moved this store into Redis. Redis would miss the writes of a server on this directory.
 To start a server on this directory anyway, remove this file.

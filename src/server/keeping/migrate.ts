@@ -10,7 +10,7 @@ import type { ServerOptions } from '../options/options.ts'
 import { storeLocation } from './choose-store.ts'
 import { markMoved } from './marks.ts'
 
-/** Milliseconds between lines of progress. */
+/** Milliseconds between progress lines. */
 const lineEvery = 1_000
 
 /**
@@ -68,7 +68,7 @@ function grouped(count: number): string {
 }
 
 /**
- * Translates a document of the embedded store, with its write numbers, for Redis. Event ids are not moved, so a stream that is
+ * Translates a document of the embedded store, and the write numbers in it, for Redis. Event ids are not moved: a stream that is
  * resumed after the move gets `reset`. The position of forwarding is not moved either: forwarding needs the embedded store.
  *
  * @param numberOf returns the write number in Redis for a write number of the embedded store

@@ -6,7 +6,7 @@ import { restoreLevelStore } from '../../store/level/database/backup.ts'
 import { storeLocation } from './choose-store.ts'
 
 /**
- * Restores a backup (`POST /v2/admin/backup`) into a new or empty data directory. A backup has no admin key.
+ * Restores a backup (`POST /v2/admin/backup`) into a new or empty data directory. A backup contains no admin key.
  *
  * @throws Error with one line for the operator; the directory is then as it was before
  */
@@ -20,7 +20,7 @@ export async function restoreDataDir(backup: string, dataDir: string): Promise<v
   const [first] = await readdir(dataDir)
   if (first !== undefined)
     throw new Error(`the data directory ${dataDir} must be empty: it contains ${first}`)
-  // Renamed only when it is complete, so that a server never opens half a store.
+  // The store gets its final name when it is complete, so that a server never opens an incomplete store.
   const incomplete = join(dataDir, 'store-incomplete')
   try {
     await restoreLevelStore(createReadStream(backup), incomplete)

@@ -8,16 +8,16 @@ import { ThingwireError } from '../../errors.ts'
 import type { ServerOptions } from '../options/options.ts'
 
 interface SampledLogger extends Logger {
-  /** Logs how many lines were suppressed since the last report. Call it when the process ends. */
+  /** Logs how many lines were suppressed since the last report. Call this when the process ends. */
   reportHeldBack(): void
 }
 
 /**
- * The log on stderr: JSON lines, or readable lines on a terminal. It has no secrets (contract §1.1): paths lose their query and
- * long segments, which may be thing tokens; headers and bodies are not logged; errors are redacted. A flood cannot fill it: of the
- * lines of one kind, from `info` to `error`, five a minute are written, then one with `suppressed`, the number of lines left out.
+ * The log on stderr: JSON lines, or readable lines on a terminal. Contains no secrets (contract §1.1): headers and bodies are not
+ * logged, errors are redacted, and paths lose their query and long segments, which may be thing tokens. A flood cannot fill the
+ * log: five lines of a kind are written per minute, then one line with `suppressed`, the number of lines that were left out.
  *
- * @param setup `adminKey`: the configured key; `period`: milliseconds instead of the minute, for a test
+ * @param setup `adminKey`: the configured key; `period`: milliseconds, for a test. Default: a minute
  */
 export function createLogger(
   level: ServerOptions['logLevel'],
@@ -54,7 +54,7 @@ export function createLogger(
   return Object.assign(log, { reportHeldBack })
 }
 
-/** Writes a JSON line as `09:30:15 warn the store is short of space free=1024`. */
+/** Writes a JSON line in readable form, such as `09:30:15 warn the store is short of space free=1024`. */
 class LinesForPeople {
   write(json: string): void {
     const { level, time, pid: _pid, hostname: _hostname, msg, ...others } = JSON.parse(json) as LogLine
@@ -71,19 +71,19 @@ class LinesForPeople {
 
 interface LogLine extends Readonly<Record<string, unknown>> {
   readonly level: number
-  /** Milliseconds. */
+  /** Milliseconds since 1970. */
   readonly time: number
   readonly msg?: string
 }
 
-/** Lines at `debug` are not sampled, because the operator asked for all; nor is a line at `fatal`, since it is the last. */
+/** Lines at `debug` are not sampled: an operator who enables `debug` wants all of them. A `fatal` line is the last line. */
 const sampledLevels: Readonly<Record<number, 'info' | 'warn' | 'error'>> = {
   30: 'info',
   40: 'warn',
   50: 'error',
 }
 
-/** The text of a line, which is a constant; or the name of its error, since the text of an error may be anything. */
+/** The text of a line. For a line with only an error, the error's name, since the message may be different each time. */
 function kindOf(line: readonly unknown[]): string {
   const [first, text] = line
   if (typeof first === 'string') return first
@@ -92,7 +92,7 @@ function kindOf(line: readonly unknown[]): string {
   return error instanceof Error ? error.name : ''
 }
 
-/** Logs one line for each request when it ends, at `debug`: a line for each write would wear out an SD card. */
+/** Logs a line for each finished request, only at `debug`: a line for each write would wear out an SD card. */
 export class RequestLog extends LogController {
   readonly #log: Pick<FastifyBaseLogger, 'level'>
   readonly #redactor: Redactor
@@ -110,7 +110,7 @@ export class RequestLog extends LogController {
     request: FastifyRequest,
     reply: FastifyReply,
   ): void {
-    // Making a line that is not written would cost as much as parsing the body.
+    // Building a line that is not written would cost as much as parsing the body.
     const { level } = this.#log
     if (!error && level !== 'debug' && level !== 'trace') return
     const milliseconds = Math.round(reply.elapsedTime)
@@ -119,11 +119,11 @@ export class RequestLog extends LogController {
     else request.log.debug(line, 'request')
   }
 
-  /** Logs nothing: the method of Fastify would print the URL. */
+  /** Does nothing, because Fastify's method would log the URL. */
   override routeNotFound(): void {}
 }
 
-/** The log of one request. Makes the child logger only at its first line: most requests have none. */
+/** The log of one request. Creates the child logger at the first line, because most requests log no line. */
 export class LogOfRequest implements FastifyBaseLogger {
   readonly #make: () => FastifyBaseLogger
   #made: FastifyBaseLogger | undefined
@@ -179,9 +179,9 @@ export class LogOfRequest implements FastifyBaseLogger {
   }
 }
 
-/** Segments of a path that have more characters than this are redacted: a thing id has 16, and more may be part of a token. */
+/** A path segment with more characters than this is redacted. A thing id has 16; a longer segment may be part of a token. */
 const longestSegment = 20
-/** How many characters of a path, an error message and a stack are logged: a client could send 16 KiB. */
+/** Maximum number of logged characters of a path, of an error message and of a stack. A client could send 16 KiB. */
 const longestPath = 200
 const longestText = 1_000
 const longestStack = 4_000
@@ -189,7 +189,7 @@ const longestStack = 4_000
 /** The path without its query, with every segment redacted that may contain a token. */
 export function redactPath(url: string, redactor: Redactor): string {
   const [path = ''] = url.split('?', 1)
-  // Before the split: an admin key may have slashes.
+  // Before the split, because an admin key may contain slashes.
   return redactor
     .redact(path, longestPath)
     .split('/')
@@ -202,8 +202,8 @@ function requestSummary(request: FastifyRequest, redactor: Redactor): object {
 }
 
 /**
- * The safe fields of an error: other fields, such as Node's `rawPacket`, contain the request. An outage of the store or a stop of
- * the server is no defect and may be logged many times, so its error is logged without a stack.
+ * The fields of an error that are safe to log. Other fields, such as Node's `rawPacket`, contain the request. The stack is left out
+ * if the store is unavailable or the server is stopping: such an error is not a defect, and may be logged many times.
  */
 export function errorSummary(error: unknown, redactor: Redactor, withStack = !isOutage(error)): object {
   if (!(error instanceof Error)) return { message: redactor.redact(String(error), longestText) }
@@ -226,11 +226,11 @@ function isOutage(error: unknown): boolean {
 const writtenPerKind = 5
 /** Milliseconds. */
 const defaultPeriod = 60_000
-/** Maximum number of kinds that are counted separately in a period; further kinds of a level count as one kind. */
+/** Maximum number of kinds that are counted separately in a period; all further kinds of a level are counted as one kind. */
 const maximumKinds = 64
 
 export interface HeldBack {
-  /** A level of pino: 30 is `info`, 50 is `error`. */
+  /** A pino level, for example 30 for `info`. */
   readonly level: number
   readonly kind: string
   readonly suppressed: number
@@ -242,7 +242,7 @@ interface Kind {
   lines: number
 }
 
-/** Admits the first five lines of a kind in a minute and counts the rest, in bounded memory. */
+/** Admits the first five lines of each kind in a period, and counts the others. Uses bounded memory. */
 export class LogSampling {
   readonly #report: (heldBack: HeldBack) => void
   readonly #period: number
@@ -285,14 +285,14 @@ export class LogSampling {
   }
 }
 
-/** Distinguishes the ids of this process from those of other runs. */
+/** Beginning of all ids of this process. Each process has a different beginning. */
 const run = randomBytes(5).toString('hex')
 let requests = 0
 let connections = 0
 
 const wellFormed = /^[\w.-]{1,64}$/
 
-/** The id in all log lines of a request: its `X-Request-Id` if that is well formed and no credential, else a new one. */
+/** The id in all log lines of a request: its `X-Request-Id` if that is well formed and not a credential, else a new id. */
 export function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>, redactor: Redactor): string {
   const given = headers['x-request-id']
   if (typeof given === 'string' && wellFormed.test(given) && redactor.redact(given) === given) return given

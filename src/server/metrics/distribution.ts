@@ -23,7 +23,7 @@ export class Distribution {
     this.#sum += value
   }
 
-  /** Samples with cumulative buckets, as the exposition format wants them. @param name of the histogram */
+  /** Samples with cumulative buckets, as the exposition format requires. @param name of the histogram */
   samples(name: string) {
     const labels = this.#labels
     let count = 0

@@ -7,7 +7,7 @@ interface Count {
   records: number
 }
 
-/** Bounds in seconds: most acks take milliseconds, and none takes longer than `storeTimeout`. */
+/** Bucket bounds for acks, seconds. Most acks take milliseconds, and none takes longer than `storeTimeout`. */
 const seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const
 const changes = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000] as const
 
@@ -33,13 +33,13 @@ export class Observations implements Observer {
     host: new Tally(),
     magic: new Tally(),
   }
-  /** Error answers of HTTP, by reason. */
+  /** HTTP error answers, by reason. */
   readonly httpErrors = new Tally<Reason>()
   /** Open MQTT connections, by transport. */
   readonly connections = { mqtt: 0, websocket: 0 }
-  /** Answered CONNECTs, by the return code of CONNACK. */
+  /** Answered CONNECT packets, by CONNACK return code. */
   readonly connects = new Tally<string>([0, 1, 2, 3, 4, 5].map(code => [String(code), 0] as const))
-  /** MQTT connections that ended with an error, by its reason if it is in the catalogue. */
+  /** MQTT connections that ended with an error, by reason; `other` for an error that is not a `ThingwireError`. */
   readonly brokenOff = new Tally<Reason | 'other'>([['other', 0]])
   storedRecords = 0
   droppedMessages = 0

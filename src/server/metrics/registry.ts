@@ -17,7 +17,7 @@ export interface MetricSources {
   readonly version: string
 }
 
-/** Every metric of docs/reference/metrics.md. No label names a thing or a credential. */
+/** Creates every metric of docs/reference/metrics.md. No label contains a thing id or a credential. */
 export function createRegistry(sources: MetricSources): Registry {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
@@ -224,7 +224,7 @@ function inSeconds(milliseconds: number | undefined): number | undefined {
   return milliseconds === undefined ? undefined : milliseconds / 1_000
 }
 
-/** Milliseconds for which sizes are kept: reading the sizes of all files takes a while. */
+/** Milliseconds for which sizes are cached. Reading the sizes of all files takes a while. */
 const maximumAge = 10_000
 
 /** Sizes in bytes; `free` is the free space on the disk of the embedded store. An unknown size is absent. */
@@ -267,14 +267,14 @@ const patience = 500
 
 /**
  * Counts the documents with a prefix. The store has to list them all, so a count is made only for a `read`, at most once a
- * minute, and less often if it takes long.
+ * minute, and less often if counting takes long.
  */
 export class Counted {
   readonly #documents: Pick<DocumentStore, 'list'>
   readonly #prefix: string
   #count: number | undefined
   #counting: Promise<void> | undefined
-  /** Monotonic time from which the next count may begin. */
+  /** Value of `performance.now()` from which on the next count may begin. */
   #dueAt = 0
 
   constructor(documents: Pick<DocumentStore, 'list'>, prefix: string) {
@@ -282,7 +282,7 @@ export class Counted {
     this.#prefix = prefix
   }
 
-  /** The newest count; undefined while the first is under way, or while the store is away. Never rejects. */
+  /** The newest count; undefined during the first count and while the store is unavailable. Never rejects. */
   async read(): Promise<number | undefined> {
     if (performance.now() >= this.#dueAt) {
       this.#counting ??= this.#recount().finally(() => {

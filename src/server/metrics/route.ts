@@ -33,13 +33,13 @@ export const readMetrics: Operation = {
 const proxyHeaders = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'] as const
 
 /**
- * `GET /metrics` (contract §6): the metrics of docs/reference/metrics.md as Prometheus text. Needs the admin key, unless a program
- * on this machine asks for a loopback name without a proxy, or `publicMetrics` is set.
+ * `GET /metrics` (contract §6): the metrics of docs/reference/metrics.md as Prometheus text. Needs the admin key, except for
+ * requests from this machine for a loopback name without a proxy. Needs no key if `publicMetrics` is set.
  */
 export function metricsRoute(app: FastifyInstance, sources: MetricSources): void {
   const { access, limits } = sources.things
   const { publicMetrics } = sources.options
-  // Made at the first request, since from then on it watches the event loop and the garbage collector.
+  // Created at the first request, because a registry watches the event loop and the garbage collector.
   let registry: Registry | undefined
   app.get('/metrics', { config: { operation: readMetrics } }, async (request, reply) => {
     if (!publicMetrics && !isLocal(request)) {
@@ -52,13 +52,13 @@ export function metricsRoute(app: FastifyInstance, sources: MetricSources): void
   })
 }
 
-/** Checks Host too: after DNS rebinding a foreign page reaches loopback, but the browser sends the name of that page. */
+/** Checks Host too: after DNS rebinding, a foreign page reaches loopback, but Host is then the host name of that page. */
 function isLocal({ socket, headers }: FastifyRequest): boolean {
   if (proxyHeaders.some(name => headers[name] !== undefined)) return false
   return isLoopback(socket.remoteAddress ?? '') && isNameOfLoopback(headers.host)
 }
 
-/** @param host undefined if a simple client left it out; browsers always send it */
+/** @param host undefined if a simple client left Host out; browsers always send Host */
 function isNameOfLoopback(host = 'localhost'): boolean {
   const name = host.replace(/:\d*$/, '').replace(/^\[(.*)\]$/, '$1')
   return name.toLowerCase() === 'localhost' || isLoopback(name)

@@ -4,7 +4,7 @@ import type { Distribution } from './distribution.ts'
 /** One value of a metric at a scrape. */
 export type Sample = readonly [labels: Readonly<Record<string, string>>, value: number]
 
-/** Called at each scrape. A number is a sample without labels; undefined: no sample. */
+/** Called at each scrape. A number is one sample without labels; undefined is no sample. */
 type Read = () => Samples | Promise<Samples>
 type Samples = number | undefined | readonly Sample[]
 
@@ -37,7 +37,7 @@ export function histogram(help: string, series: readonly Distribution[]): Metric
 
 export function register(registry: Registry, metrics: Metrics): void {
   for (const [name, { type, help, values }] of Object.entries(metrics)) {
-    // The registry calls no other method of a metric.
+    // The registry calls only `get` of a metric.
     const get = async () => ({ name, help, type, values: await values(name) })
     registry.registerMetric({ name, get } as unknown as Metric)
   }

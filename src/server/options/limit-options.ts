@@ -1,7 +1,7 @@
 import { defaultLimits, limitRules } from '../../access/limits/limits.ts'
 import type { OptionDeclaration } from '../../core/options/option-kinds.ts'
 
-/** The options that limit what one thing, one connection or one address may take (contract §9). */
+/** Options for the limits of a thing, of a connection and of an address (contract §9). */
 export const limitDeclarations = {
   writesPerSecond: {
     ...limitRules.writesPerSecond,

@@ -15,7 +15,7 @@ import {
 const shippedConfig = fileURLToPath(new URL('config/default.json', packageRoot))
 const configVariable = 'THINGWIRE_CONFIG'
 
-/** The source of each value in an object of complete options. */
+/** The source of each option's value, by the object with all options. */
 const origins = new WeakMap<object, TypedNames>()
 
 /** Option values from the command line, the environment, a file or a program. */
@@ -25,7 +25,7 @@ interface OptionSource {
   readonly values: Readonly<Partial<Record<OptionName, unknown>>>
 }
 
-/** Spellings of options that were not typed as `--<flag name>`. */
+/** Options as they were typed, if not as `--<flag name>`. */
 export type TypedNames = Readonly<Partial<Record<OptionName, string>>>
 
 /**
@@ -49,7 +49,7 @@ export function originOf(options: Partial<ServerOptions>, name: OptionName): str
   return origins.get(options)?.[name]
 }
 
-/** Rethrows, and adds the source of `dataDir` to an error for the operator: a leftover variable may override the file. */
+/** Rethrows an error. An error for the operator then names the source of `dataDir`, which may be a forgotten variable. */
 export function ofDataDir(options: ServerOptions): (error: unknown) => never {
   return error => {
     if (!(error instanceof Error && error.name === 'Error') || options.redisUrl !== undefined) throw error
@@ -58,7 +58,7 @@ export function ofDataDir(options: ServerOptions): (error: unknown) => never {
   }
 }
 
-/** Completes options that a program gives. @throws TypeError with the message of `loadOptions` */
+/** Adds defaults to the options that a program passes. @throws TypeError with the message of `loadOptions` */
 export function completeOptions(options: Partial<ServerOptions>): ServerOptions {
   const origin = 'the options of createServer'
   assertObject('createServer', options, "{ dataDir: './data' }")
@@ -84,7 +84,7 @@ function mergeOptions(sources: readonly OptionSource[]): ServerOptions {
   return merged as ServerOptions
 }
 
-/** Port 0 is exempt: it takes a free port each time. */
+/** Port 0 may be shared: the system then chooses a free port for each listener. */
 function refuseSharedPort(options: ServerOptions): void {
   const { host, tlsHost = host, tlsCert } = options
   const plain = ['httpPort', 'mqttPort', 'lenientPort'] as const
@@ -114,7 +114,7 @@ function check(name: OptionName, { label, values }: OptionSource): unknown {
   throw new Error(`${label(name)} must be ${rule}${why === undefined ? '' : `: ${why}`}`)
 }
 
-/** A program may pass a function or a cyclic object. */
+/** False for a function or a cyclic object, which a program could pass. */
 function isJson(value: unknown): boolean {
   try {
     return JSON.stringify(value) !== undefined
@@ -130,7 +130,7 @@ function fromFlags(flags: Readonly<Record<string, string | undefined>>, typed: T
   return { label: name => typed[name] ?? `--${flagName(name)}`, values }
 }
 
-/** Variables that Kubernetes and Docker links set for a service with the name thingwire; they are no options. */
+/** Variables that Kubernetes and Docker links set for a service named `thingwire`. They are not options. */
 const serviceVariable = /^THINGWIRE_(SERVICE_HOST|SERVICE_PORT|PORT)(_|$)/
 
 function fromEnvironment(environment: NodeJS.ProcessEnv): OptionSource {
@@ -141,7 +141,7 @@ function fromEnvironment(environment: NodeJS.ProcessEnv): OptionSource {
     const name = names.get(variable)
     if (name === undefined && !serviceVariable.test(variable))
       throw unknownOption(variable, 'the environment')
-    // Compose files pass an unset variable as an empty one.
+    // Compose files pass an unset variable as an empty text.
     if (name !== undefined && text !== '') values[name] = fromText(name, text)
   }
   return { label: environmentName, values }

@@ -1,6 +1,6 @@
 import { declarationOf, environmentName, flagName, type OptionName, optionNames } from './options.ts'
 
-/** The text of `docs/reference/options.md`; a test compares them. */
+/** The text of `docs/reference/options.md`. A test compares this text with the file. */
 export function optionsTable(): string {
   return `# Options
 

@@ -17,10 +17,10 @@ import { levelStoreRules } from '../../store/level/database/option-rules.ts'
 import { redisStoreRules } from '../../store/redis/connection/option-rules.ts'
 import { limitDeclarations } from './limit-options.ts'
 
-/** Every option (contract §10). Tests compare `config/default.json` and `docs/reference/options.md` with them. */
+/** The options (contract §10). Tests compare these declarations with `config/default.json` and `docs/reference/options.md`. */
 
 const origin = z.string().regex(/^(\*|[a-z][a-z0-9+.-]*:\/\/[^/\s]+)$/)
-/** An address of IPv4 or IPv6, or a network in CIDR notation. */
+/** An IPv4 or IPv6 address, or a network in CIDR notation. */
 const address = z
   .string()
   .regex(/^[^/]+(\/\d{1,3})?$/)
@@ -30,7 +30,7 @@ const address = z
     return family !== 0 && (length === undefined || Number(length) <= (family === 4 ? 32 : 128))
   })
 
-/** Rules such as `debug.*=1d`, each pattern once: it would be unclear which of two ages applies. */
+/** Rules such as `debug.*=1d`. A pattern may occur only once: with two ages, it would be unclear which applies. */
 const retentionRules = listOf(
   'a list of ages such as 30d (a whole number and s, m, h or d) or keys with an age such as debug.*=1d, each key once',
   z.string().refine(text => parseRetentionRule(text) !== undefined),

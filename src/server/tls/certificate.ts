@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { createSecureContext } from 'node:tls'
 import type { ServerOptions } from '../options/options.ts'
 
-/** Paths of the options `tlsCert` and `tlsKey`. */
+/** The paths in the options `tlsCert` and `tlsKey`. */
 export interface CertificateFiles {
   readonly tlsCert: string
   readonly tlsKey: string
@@ -21,7 +21,7 @@ export interface Validity {
   readonly to: Date
 }
 
-/** The files of the options; undefined if there are none. @throws Error with one line for the operator if one file is missing */
+/** Undefined if neither option is set. @throws Error with one line for the operator if only one is set */
 export function certificateFiles({ tlsCert, tlsKey }: ServerOptions): CertificateFiles | undefined {
   if (tlsCert === undefined && tlsKey === undefined) return undefined
   if (tlsCert === undefined) throw new Error('tlsKey is set but not tlsCert: TLS needs both')
@@ -41,7 +41,7 @@ async function read(option: keyof CertificateFiles, path: string): Promise<strin
   })
 }
 
-/** Checks everything except the validity. @throws Error with one line for the operator, without any part of the key */
+/** Returns the validity, and checks everything else. @throws Error with one line for the operator, without any part of the key */
 export function checkPair({ cert, key }: CertificatePair, { tlsCert, tlsKey }: CertificateFiles): Validity {
   const certificate = attempt(
     () => new X509Certificate(cert),

@@ -19,8 +19,8 @@ interface Problem {
 
 /**
  * The certificate of all TLS listeners. Its files are read every two seconds, because watching a directory misses swapped
- * symbolic links (Kubernetes, certbot) and changes on network file systems. Open connections keep their certificate; new ones get
- * the new certificate.
+ * symbolic links (Kubernetes, certbot) and changes on network file systems. Open connections keep their certificate; new
+ * connections get the new certificate.
  */
 export class ServedCertificate {
   readonly #files: CertificateFiles
@@ -28,7 +28,7 @@ export class ServedCertificate {
   readonly #lookEvery: number
   readonly #servers = new Set<Server>()
   #served: CertificatePair
-  /** The problem of the last read, and the number of reads in a row with it. */
+  /** The problem that the last read found, and how many reads in a row have found it. */
   #problem: { readonly text: string; readonly looks: number } | undefined
   #next: NodeJS.Timeout | undefined
   #isClosed = false
@@ -63,12 +63,12 @@ export class ServedCertificate {
     this.#lookEvery = lookEvery
   }
 
-  /** Options for a new TLS server; give that server to `keepUp`. */
+  /** Options for a new TLS server. Pass that server to `keepUp`. */
   get tlsOptions(): TlsOptions {
     return { ...this.#served, minVersion: 'TLSv1.2' }
   }
 
-  /** Gives a server every later certificate. */
+  /** Makes a server serve every later certificate. */
   keepUp(server: Server): void {
     this.#servers.add(server)
   }
@@ -87,7 +87,7 @@ export class ServedCertificate {
 
   async #look(): Promise<void> {
     const problem = await this.#take()
-    // Reported at the second read: at the first read, only one of the two files may have been replaced yet.
+    // Reported at the second read: at the first read, possibly only one of the two files had been replaced.
     const looks = problem !== undefined && problem.text === this.#problem?.text ? this.#problem.looks + 1 : 1
     this.#problem = problem && { text: problem.text, looks }
     if (problem && looks === 2) {

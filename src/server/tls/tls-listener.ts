@@ -4,7 +4,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { type Endpoint, listen, probeAfter } from '../connections/listening.ts'
 import type { ServedCertificate } from './served-certificate.ts'
 
-/** Milliseconds from the connection to the end of its TLS handshake: as long as HTTP waits for the head of a request. */
+/** Maximum milliseconds from the connection to the end of its TLS handshake. HTTP waits as long for the head of a request. */
 const defaultHandshakeTimeout = 30_000
 
 interface TlsListenerOptions {
@@ -24,7 +24,7 @@ interface TlsListenerOptions {
 export interface TlsListener {
   readonly address: AddressInfo
   isListening(): boolean
-  /** Stops listening, cuts handshakes, and resolves when the caller has closed the last connection. */
+  /** Stops listening, destroys connections in their handshake, and resolves when the caller has closed the last connection. */
   close(): Promise<void>
 }
 
