@@ -8,21 +8,21 @@ import { bodyLoss, giveUpBody, isRefusing } from './request/body-bytes.ts'
 import { maximumPathPart } from './request/paths.ts'
 
 /**
- * Options that a host of `thingsHttp` should set, because a plugin cannot: `fastify({ ...hostOptions, … })`. The host then
- * tolerates simple clients, and a failure before routing gets the usual error answer (contract §6). A host with `http` options of
- * its own adds `...hostOptions.http` to them.
+ * Options that a host of `thingsHttp` should set, since a plugin cannot set them: `fastify({ ...hostOptions, … })`. The host then
+ * tolerates simple clients, and a failure before routing gets the usual error answer (contract §6). A host that also sets `http`
+ * options adds `...hostOptions.http` to its `http` options.
  */
 export const hostOptions = {
   routerOptions: {
     ignoreTrailingSlash: true,
     ignoreDuplicateSlashes: true,
-    // The default of 100 would refuse keys of 128 characters and settings paths.
+    // The default, 100, is too short for keys of up to 128 characters and for settings paths.
     maxParamLength: maximumPathPart,
   },
-  // Hand-made clients leave out Host, and no route needs it.
+  // Simple clients leave out the Host header, and no route needs it.
   http: { requireHostHeader: false },
   clientErrorHandler: (error: NodeJS.ErrnoException, socket: Socket) => refuseConnection(error, socket),
-  // Called for a path with a broken percent-encoding or an overlong part. By default Fastify would echo the path.
+  // Called for a path with an invalid percent-encoding or a part that is too long. Fastify's default would echo the path.
   frameworkErrors: (error: { code: string }, request: FastifyRequest, reply: FastifyReply) => {
     const isTooLong = error.code === 'FST_ERR_MAX_PARAM_LENGTH'
     const refusal = isTooLong
@@ -37,7 +37,7 @@ export const hostOptions = {
 
 const refused = new WeakSet<Socket>()
 
-/** Answers bytes that are not HTTP or arrive too slowly, and closes the connection. */
+/** Answers a request that is not HTTP or arrives too slowly, and closes the connection. */
 function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
   if (refused.has(socket)) return
   refused.add(socket)
@@ -46,7 +46,7 @@ function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
     return
   }
   const answering = answerUnderWay(socket)
-  // Some clients send bytes after the body [field]; the request before them still gets its answer.
+  // Some clients send further bytes after the body [field]. Their request must still get its answer.
   if (answering && (answering.req.complete || isRefusing(socket))) {
     closeAfter(answering, socket)
     return
@@ -56,7 +56,7 @@ function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
   const isAnswered = answering?.headersSent || isRefusing(socket)
   const answer = isAnswered ? '' : rawRefusal(loss ?? refusalOf(error))
   socket.end(answer, () => socket.destroy())
-  // Only after this answer was sent, so that the answer of the route is dropped.
+  // Called after the refusal was sent, so that the route's own answer is dropped.
   if (loss) giveUpBody(answering.req, loss)
 }
 
@@ -67,7 +67,7 @@ function refusalOf({ code }: NodeJS.ErrnoException): ThingwireError {
   return new ThingwireError('head_too_large', message)
 }
 
-/** Closes the connection after this answer and the answers to the pipelined requests after it. */
+/** Closes the connection after this answer and after the answers to later pipelined requests. */
 function closeAfter(answering: ServerResponse, socket: Socket): void {
   answering.once('close', () => {
     const next = answerUnderWay(socket)

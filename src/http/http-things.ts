@@ -10,7 +10,7 @@ import type { Live } from '../live/index.ts'
 import type { StreamLog } from '../live/streams/shared-stream-log.ts'
 import type { MagicStates } from './reading/magic-states.ts'
 
-/** The parts of the service that the HTTP door needs; the `Things` of `createThings` has them. */
+/** The parts of the service that the HTTP door needs. The result of `createThings` contains them. */
 export interface HttpThings {
   readonly ingest: Ingest
   readonly records: Pick<RecordStore, 'read' | 'aggregate' | 'resources' | 'remove'>
@@ -21,7 +21,7 @@ export interface HttpThings {
   readonly magic: MagicStates
   readonly access: Access
   readonly limits: Limits
-  /** The queue of costly reads, in which principals, identified by name, take turns. */
+  /** The queue of costly reads, in which principals take turns. */
   readonly costlyReads: FairQueue
   readonly registry: ThingRegistry
   readonly sessions: AccessSessionRegistry
@@ -33,6 +33,6 @@ export interface HttpThings {
   readonly observer?: Observer | undefined
   /** A consistent copy of the store. @throws ThingwireError not_found if the store cannot make one */
   backup(): AsyncIterable<Uint8Array>
-  /** Whether the store works. True even if disk space is short, so that a load balancer does not cut off reads. */
+  /** Whether the store works. True even if disk space is short: a load balancer must still send reads to this server. */
   isReady(): boolean
 }

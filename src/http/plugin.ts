@@ -54,9 +54,9 @@ export interface ThingsHttpOptions {
   readonly allowedOrigins?: readonly string[] | undefined
   /** Whether the host is stopping; `/readyz` then answers 503. Default: never. */
   readonly isDraining?: () => boolean
-  /** Milliseconds for which a client of a live stream may accept no data before it is disconnected. Default 5,000. */
+  /** Milliseconds after which a client of a live stream is disconnected if it accepts no data. Default 5,000. */
   readonly drainTimeout?: number
-  /** Whether the whole app answers errors, unknown paths and, on later routes, wrong methods as `/v2` does. Default false. */
+  /** Whether the plugin answers errors and unknown paths of the whole app, and wrong methods on later routes. Default false. */
   readonly ownsApp?: boolean
 }
 
@@ -89,8 +89,8 @@ export const thingsHttp: FastifyPluginAsync<ThingsHttpOptions> = fastifyPlugin(
     if (ownsApp) {
       app.setErrorHandler(replyError)
       paths.watch(app)
-      // In a hook: the not-found handler would run only after the body is parsed, and routes for each method and path would
-      // add 20 ms to each start.
+      // In a hook, because the not-found handler runs only after the body is parsed. A route for each method and path would
+      // add 20 ms to the start.
       app.addHook('onRequest', (request, reply, done) => {
         if (request.is404) paths.refuse(request, reply).catch(done)
         else done()
@@ -155,8 +155,8 @@ async function registerDoor(
 }
 
 /**
- * Adds `no-store`: an answer may contain a credential, and a cache that skips requests with Authorization does not notice a token
- * in a path. The ack of a write does not get this header, to stay small.
+ * Adds `no-store`: an answer may contain a credential. A cache may skip requests with Authorization, but it does not notice a token
+ * in a path. The ack of a write does not get this header, so that it stays small.
  */
 function keepOutOfCaches(v2: FastifyInstance): void {
   v2.addHook('onRoute', route => {
@@ -186,7 +186,7 @@ export const logSerializers = {
     url: request.routeOptions.url,
     remoteAddress: request.ip,
   }),
-  // The types of Fastify ask for a string, but its own serializer and pino use an object.
+  // Fastify's types require a string, but Fastify's own serializer and pino use an object.
 } as unknown as NonNullable<RegisterOptions['logSerializers']>
 
 export const refuseBase: Operation = {
@@ -211,8 +211,8 @@ const headerNames = /^[A-Za-z0-9-]+( *, *[A-Za-z0-9-]+)*$/
 
 /**
  * Allows pages of `allowedOrigins`, or of any origin for `*`, and answers their preflights (contract §6). Any origin is safe,
- * because no browser adds a credential by itself. @fastify/cors would send `Vary` to every device and answer preflights without a
- * body.
+ * because no browser adds a credential by itself. @fastify/cors would send `Vary` to every device, and would answer preflights
+ * without a body.
  */
 function allowOrigins(scope: FastifyInstance, allowedOrigins: readonly string[]): void {
   const any = allowedOrigins.includes('*')
@@ -234,12 +234,12 @@ function allowOrigins(scope: FastifyInstance, allowedOrigins: readonly string[])
   })
 }
 
-/** Operations that ignore unknown parameters and members, because firmware adds its own (contract §3). */
+/** Operations that ignore unknown parameters and members, because firmware may add some (contract §3). */
 const tolerant = [writeRecords, activateThing]
 
 /**
- * Makes every route refuse query parameters that its operation does not declare, and any body if the operation declares no body.
- * `tolerant` operations are exempt. A DELETE with a misspelled `startDate`, or with `startDate` in a body, would otherwise remove everything.
+ * Makes every operation that is not `tolerant` refuse query parameters that it does not declare, and a body if it declares none.
+ * Otherwise, a DELETE with a misspelled `startDate`, or with `startDate` in the body, would remove everything.
  */
 function refuseUnknown(v2: FastifyInstance, bodies: JsonBodies, redactor: Redactor): void {
   v2.addHook('onRoute', route => {
@@ -283,7 +283,7 @@ class KnownPaths {
     })
   }
 
-  /** Makes every method that has no route at `url` answer with `refuse`. @param url may end in a wildcard */
+  /** Makes `refuse` answer every method that has no route at `url`. @param url may end in a wildcard */
   refuseRest(scope: FastifyInstance, url: string): void {
     const known = this.#methods.get(normalise(scope.prefix + url))
     const method = scope.supportedMethods.filter(name => !known?.has(name))
@@ -295,7 +295,7 @@ class KnownPaths {
   readonly refuse = async (request: FastifyRequest, reply: FastifyReply): Promise<never> => {
     const parts = normalise(request.raw.url ?? '').split('/')
     for (const [pattern, methods] of this.#methods) {
-      // A path with an allowed method is here because one of its parts is too long.
+      // If the method is allowed, the path is unknown because one of its parts is too long.
       if (methods.has(request.method) || !matches(pattern.split('/'), parts)) continue
       reply.header('allow', [...methods].sort().join(', '))
       throw new ThingwireError('method_not_allowed')
@@ -309,7 +309,7 @@ function matches(pattern: readonly string[], parts: readonly string[]): boolean 
   return pattern.every((part, place) => (part.startsWith(':') ? parts[place] !== '' : part === parts[place]))
 }
 
-/** The path without query, doubled slashes and trailing slash, as the router with `hostOptions` sees it. */
+/** The path as the router with `hostOptions` matches it: without query, repeated slashes and trailing slash. */
 function normalise(url: string): string {
   const [path = ''] = url.split('?', 1)
   return path.replaceAll(/\/+/g, '/').replace(/(?<=.)\/$/, '')

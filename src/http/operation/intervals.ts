@@ -4,7 +4,7 @@ import { intervalForm } from '../reading/interval.ts'
 import { flag, queryParameter } from './parameters.ts'
 import { datetime } from './shapes.ts'
 
-/** The shared parameters of requests for intervals. */
+/** Parameters of every request for intervals. */
 export const intervals = [
   queryParameter(
     'aggregate',

@@ -3,7 +3,7 @@ import type { Reason } from '../../errors.ts'
 
 /** The public description of a route (contract §6). `/docs` is generated from it, and a test compares it with the route. */
 export interface Operation {
-  /** Unique; a verb and its object, such as `readResource`. */
+  /** Unique. A verb and its object, such as `readResource`. */
   readonly id: string
   readonly group: 'Things' | 'Resources' | 'Live' | 'Credentials' | 'Operator' | 'Service'
   readonly summary: string
@@ -11,14 +11,14 @@ export interface Operation {
   readonly credential: CredentialKind
   readonly parameters?: readonly Parameter[]
   readonly body?: Body
-  /** Answers by HTTP status; the first one is the answer to a successful request. */
+  /** Answers by HTTP status. The first is the answer to a successful request. */
   readonly answers: Readonly<Record<number, Answer>>
   /** Reasons for which the request can be refused, in addition to `everywhere` in refusals.ts. */
   readonly refusals: readonly Reason[]
 }
 
 /**
- * `thing`: the token in the path, or an Authorization for the thing; `stream`: as `thing`, or `?session=`;
+ * `thing`: the thing token in the path, or an Authorization for the thing; `stream`: as `thing`, or `?session=`;
  * `any`: any Authorization; `admin`: the admin key; `token`: `?thingToken=`; `none`: no credential.
  */
 export type CredentialKind = 'thing' | 'stream' | 'any' | 'admin' | 'token' | 'none'
@@ -28,7 +28,7 @@ export interface Parameter {
   readonly in: 'path' | 'query' | 'header'
   readonly description: string
   readonly schema: z.ZodType
-  /** A valid value, or the form of a secret or an id. The page at `/docs` fills in the examples of required parameters. */
+  /** A valid value or, for a secret or an id, its form. The page at `/docs` fills in the examples of required parameters. */
   readonly example: string | number | boolean
   /** Whether a request without this query parameter is refused. Default false. */
   readonly isRequired?: true
@@ -43,7 +43,7 @@ interface Body {
 
 export interface Answer {
   readonly description: string
-  /** Content by media type. */
+  /** The content, by media type. */
   readonly content: Readonly<Record<string, Content>>
   /** Descriptions of headers, by header name. */
   readonly headers?: Readonly<Record<string, string>>
@@ -60,7 +60,7 @@ export const linkToNext =
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Absent for an undocumented route. */
+    /** Absent if the route is not documented. */
     operation?: Operation
   }
 }

@@ -46,13 +46,13 @@ export const order = queryParameter(
   z.enum(['desc', 'asc']),
 )
 
-/** @param maximum larger values are clamped */
+/** @param maximum a larger value is replaced by the maximum */
 export function limit(what: string, fallback: number | string, maximum: number): Parameter {
   const description = `Maximum number of ${what}. Default ${fallback}, maximum ${maximum}.`
   return queryParameter('limit', description, 10, z.int().min(1))
 }
 
-/** @param from the source of the cursor @param example a valid cursor */
+/** @param from where a client finds the cursor @param example a valid cursor */
 export function cursor(from: string, example: string): Parameter {
   return queryParameter('cursor', `Start of the page: ${from}.`, example)
 }

@@ -1,6 +1,6 @@
 import type { Reason } from '../../errors.ts'
 
-/** Reasons for which any request can be refused. */
+/** Reasons for which every request can be refused. */
 export const everywhere = [
   'bad_request',
   'head_too_large',
@@ -9,10 +9,10 @@ export const everywhere = [
   'internal_error',
 ] as const
 
-/** Reasons for requests that look up a credential in the store. */
+/** Reasons to refuse requests that look up a credential in the store. */
 const lookedUp = ['too_many_failed_credentials', 'store_timeout', 'store_unavailable'] as const
 
-/** Reasons for requests with a `<ref>` and a credential for it. */
+/** Reasons to refuse requests for a thing (`<ref>` in the path). */
 export const ofThing = [
   'unknown_thing_token',
   'invalid_session',
@@ -23,20 +23,20 @@ export const ofThing = [
   ...lookedUp,
 ] as const satisfies readonly Reason[]
 
-/** Reasons for requests that accept any credential. */
+/** Reasons to refuse requests that accept any credential. */
 export const ofCredential = [
   'invalid_session',
   'missing_credential',
   ...lookedUp,
 ] as const satisfies readonly Reason[]
 
-/** Reasons for requests that need the admin key. */
+/** Reasons to refuse requests that need the admin key. */
 export const ofAdmin = [...ofCredential, 'forbidden'] as const satisfies readonly Reason[]
 
 export const ofThingToken = ['unknown_thing_token', ...lookedUp] as const satisfies readonly Reason[]
 export const ofActivationCode = ['unknown_activation_code', ...lookedUp] as const satisfies readonly Reason[]
 
-/** Reasons for requests with a JSON body. */
+/** Reasons to refuse requests with a JSON body. */
 export const ofBody = [
   'invalid_utf8',
   'invalid_json',

@@ -6,10 +6,10 @@ import { ordinaryKey } from '../../core/record/key.ts'
 import { thingIdForm, tokenForm } from '../../core/token.ts'
 import { catalogue } from '../../errors.ts'
 
-/** Shapes of the data on the wire, only as a description: the core checks writes itself, and a test compares the two. */
+/** Shapes of the data on the wire. The core checks writes without these shapes, and a test compares the shapes with the core. */
 
 interface ShapeNote {
-  /** The name of the schema in documents. */
+  /** The name of the schema in the API documents. */
   readonly id?: string
   readonly description?: string
   [key: string]: unknown

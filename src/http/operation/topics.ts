@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Topics, other than Thingwire's own, that are granted to a session or a thing; the core checks the filters. */
+/** Grants for topics other than Thingwire's, for a session or a thing. The core checks the filters. */
 export const topicGrants = z.array(
   z.strictObject(
     {

@@ -9,23 +9,23 @@ import { type AggregateFunction, isAggregateFunction } from './interval-summary.
 const maximumKeys = 20
 const defaultIntervals = 1000
 const maximumIntervals = 10_000
-/** Maximum number of intervals of all keys in one answer: about one per pixel for a screen of charts. */
+/** Maximum number of intervals of all keys in one answer: about one per pixel for a screen full of charts. */
 const maximumOfAllKeys = 40_000
-/** Functions for `points`: a chart draws avg as a line, min to max as a band, and needs count to update avg with live records. */
+/** Functions for `points`. A chart draws avg as a line and min to max as a band. It needs count to add live records to avg. */
 const ofPoints: readonly AggregateFunction[] = ['avg', 'min', 'max', 'count', 'first', 'last']
 
-/** Maximum number of intervals that cost as little as a short page. */
+/** Number of intervals up to which a read is as cheap as a short page. */
 const fewIntervals = 100
 
 export interface AggregateQuery {
   /** The functions in the order of the query. */
   readonly functions: readonly AggregateFunction[]
-  /** Undefined: the shortest round length with which the range has at most `limit` intervals. */
+  /** Undefined: use the shortest round length with which the range has at most `limit` intervals. */
   readonly interval: Interval | undefined
   /** Undefined: UTC. */
   readonly zone: TimeZone | undefined
   readonly order: 'asc' | 'desc'
-  /** Maximum number of intervals of a key in one answer. */
+  /** Maximum number of intervals per key in one answer. */
   readonly limit: number
   readonly range: TimeRange
   /** Whether intervals without records are included. */
@@ -41,7 +41,7 @@ export function keysOf(query: Query): readonly string[] {
 }
 
 /**
- * The intervals that a query asks for, with `aggregate` and `interval` or with `points`; undefined without these parameters.
+ * The intervals that a query requests by `aggregate` and `interval`, or by `points`; undefined without these parameters.
  *
  * @param keys number of keys
  * @throws ThingwireError invalid_aggregate, invalid_interval, invalid_points, invalid_time_zone, invalid_range, invalid_limit, invalid_query
@@ -59,7 +59,7 @@ export async function aggregateQueryOf(query: Query, keys: number): Promise<Aggr
   }
 }
 
-/** Whether an answer is cheap, whatever is stored: few intervals and no time zone, since its clock changes would cost more. */
+/** Whether an answer is cheap, whatever is stored. False with a time zone, because clock changes have to be looked up. */
 export function hasFewIntervals({ interval, zone, limit, range: { from, to } }: AggregateQuery): boolean {
   if (!interval || zone) return false
   if (limit <= fewIntervals) return true

@@ -9,15 +9,15 @@ import type { AggregateQuery } from './aggregate-query.ts'
 import { bucketsOf, durationOf, type EvenInterval, type Interval, intervalName } from './interval.ts'
 import { intervalText } from './interval-summary.ts'
 
-/** Characters of `first` and `last`, each at most 64 KiB, after which the intervals of a key end early. */
+/** Number of characters after which the intervals of a key end early. Needed because a `first` or `last` can be 64 KiB long. */
 const maximumText = 1024 * 1024
-/** The corresponding limit for all keys of an answer together. */
+/** The same limit for all keys of an answer together. */
 const maximumTextOfAll = 4 * maximumText
-/** Number of buckets that are converted to text between two pauses. */
+/** Number of buckets that are converted to text before each pause. */
 const bucketsAtOnce = 64
 
 export interface AggregateAnswer {
-  /** A JSON text for each interval, by key in the order of the query. */
+  /** The intervals of each key as JSON texts. Keys are in the order of the query. */
   readonly series: ReadonlyMap<string, readonly string[]>
   /** Length of the intervals, if the server chose it. */
   readonly interval?: string
@@ -27,7 +27,7 @@ export interface AggregateAnswer {
 
 interface Series {
   readonly items: readonly Item[]
-  /** `from` or, in descending order, `to` of the rest; milliseconds. */
+  /** Where the rest begins, milliseconds: its `from` or, in descending order, its `to`. */
   readonly next?: number
 }
 
@@ -38,8 +38,8 @@ interface Item {
 }
 
 /**
- * Summarises each interval of a range, for each key. The answer ends at the same interval for all keys, so that one request
- * continues all of them.
+ * Summarises each interval of a range, for each key. The answer ends at the same interval for all keys, so that the next
+ * request continues all keys.
  *
  * @throws ThingwireError unknown_resource if no key was ever written, or an error of the store
  */
@@ -60,7 +60,7 @@ export async function aggregate(
   const found = new Map<string, Series>()
   let end = all?.next
   for (const key of keys) {
-    // The intervals end where those of an earlier key ended; the next request reads the rest.
+    // If an earlier key ended early, this key ends at the same interval. The next request reads the rest.
     const asked = { ...query, range: upTo(range, end, order) }
     const series = await seriesOf(records, thingId, key, asked, buckets, mostText)
     if (!series) continue
@@ -116,25 +116,25 @@ async function seriesOf(
     const next = answer?.next
     if (next === undefined) return { items }
     if (items.length === limit || characters >= mostText) return { items, next }
-    // The store also ends an answer early if first or last is long, even if the query names neither.
+    // The store also ends an answer early if `first` or `last` is long, even if the query does not ask for them.
     rest = order === 'asc' ? { ...range, from: next } : { ...range, to: next }
   }
 }
 
-/** The part of a range before `end`, in reading order; all of it if `end` is undefined. */
+/** The part of a range that is read before `end`; the whole range if `end` is undefined. */
 function upTo(range: TimeRange, end: number | undefined, order: 'asc' | 'desc'): TimeRange {
   if (end === undefined) return range
   return order === 'asc' ? { ...range, to: end } : { ...range, from: end }
 }
 
 function lengthFor({ from = 0, to = 0 }: TimeRange, { limit, zone }: AggregateQuery): Interval {
-  // An empty range may have any length.
+  // If the range is empty, any length is correct.
   return columnLength(Math.min(from, to - 1), to, limit, zone)
 }
 
 type Bucket = ReturnType<Buckets['at']>
 
-/** Every bucket of a range, at most `limit`; none if the range is open because there are no records. */
+/** The first `limit` buckets of a range; none if the range is open because there are no records. */
 async function bucketsIn(
   { from, to }: TimeRange,
   buckets: Buckets,
@@ -143,7 +143,7 @@ async function bucketsIn(
   const all: Bucket[] = []
   if (from === undefined || to === undefined || from >= to) return { buckets: all }
   for (let at = order === 'asc' ? from : to - 1; ; ) {
-    // The first bucket in a time zone can take milliseconds, since the clock changes of the zone are looked up.
+    // The first bucket of a time zone can take milliseconds, because the zone's clock changes have to be looked up.
     await readSlices.pause()
     const bucket = buckets.at(at)
     all.push(bucket)
@@ -170,7 +170,7 @@ function withEmpty(items: readonly Item[], empty: readonly Item[]): readonly str
   return empty.map(({ start, text }) => texts.get(start) ?? text)
 }
 
-/** Defaults the start to the first record of all keys and the end to the last record. Without records the range stays open. */
+/** Sets a missing start to the first record of all keys, and a missing end to the last. Without records, they stay missing. */
 async function rangeOfRecords(
   records: Pick<RecordStore, 'read'>,
   thingId: string,
@@ -181,7 +181,7 @@ async function rangeOfRecords(
   const last = range.to === undefined ? (await ends('desc')).at(-1) : range.to - 1
   return { ...(from === undefined ? {} : { from }), ...(last === undefined ? {} : { to: last + 1 }) }
 
-  /** The ascending datetimes of the first (`asc`) or last (`desc`) records of the keys. */
+  /** The datetimes of the first (`asc`) or last (`desc`) record of each key, ascending. */
   async function ends(order: 'asc' | 'desc'): Promise<readonly number[]> {
     const datetimes: number[] = []
     for (const key of keys) {
@@ -194,7 +194,7 @@ async function rangeOfRecords(
 
 const longest: EvenInterval = { count: 5_000_000, unit: 'd' }
 /**
- * Round lengths, ascending, with which a chart keeps its columns when it is scrolled. Ten minutes are left out: a store may keep
+ * Round lengths, ascending. With them, a chart keeps its columns when it is scrolled. Ten minutes are left out: a store may keep
  * summaries of quarter hours, and for columns of ten minutes it would have to read every record.
  */
 const lengths: readonly EvenInterval[] = [
@@ -215,6 +215,6 @@ function columnLength(from: number, to: number, most: number, zone: TimeZone | u
     // Rounded, because a day with a clock change has 23 or 25 hours.
     return Math.round(between / durationOf(length)) < most
   }
-  // In a zone behind UTC, it can happen that no length fits: the hours before 1970 in local time always form a column of their own.
+  // In a zone behind UTC, possibly no length fits, because the hours before 1970 in local time always form a separate column.
   return lengths.find(fits) ?? longest
 }

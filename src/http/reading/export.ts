@@ -31,7 +31,7 @@ const ndjson: ExportFormat = {
 export const exportFormats = { 'text/csv': csv, 'application/x-ndjson': ndjson } as const
 
 /**
- * The text of a range, page by page. Each page is a read of its own: an iterator that stays open for a slow client would keep a
+ * The text of a range, page by page. Each page is a separate read: an iterator that stays open for a slow client would keep a
  * snapshot open, and LevelDB could not free space.
  *
  * @throws ThingwireError with the reasons of `pages`
@@ -51,7 +51,7 @@ export async function* exportText(
   }
 }
 
-/** Scalars are plain, null is an empty field, objects and arrays are JSON. A lone surrogate becomes U+FFFD in UTF-8. */
+/** Strings, numbers and booleans are plain text, null is empty, objects and arrays are JSON. A lone surrogate becomes U+FFFD. */
 function csvValue(value: string): string {
   if (isNumber(value)) return value
   if (value === 'null') return ''
@@ -60,7 +60,7 @@ function csvValue(value: string): string {
   return csvField(value.includes('\\') ? (JSON.parse(value) as string) : value.slice(1, -1))
 }
 
-/** Only the JSON text of a number begins with a digit or a minus. */
+/** Of all JSON texts, only a number begins with a digit or a minus. */
 function isNumber(value: string): boolean {
   const first = value.charCodeAt(0)
   return (first >= 0x30 && first <= 0x39) || first === 0x2d

@@ -6,14 +6,14 @@ const functions = ['avg', 'min', 'max', 'sum', 'count', 'first', 'last'] as cons
 
 export type AggregateFunction = (typeof functions)[number]
 
-/** Significant digits of sums and averages: further digits would depend on the order of addition. */
+/** Number of significant digits of sums and averages. Further digits would depend on the order of addition. */
 const significantDigits = 15
 
 export function isAggregateFunction(name: string): name is AggregateFunction {
   return (functions as readonly string[]).includes(name)
 }
 
-/** An interval as JSON text. `avg`, `min`, `max` and `sum` are null without numbers; `avg` and `sum` also beyond the range of a double. */
+/** An interval as JSON text. Without numbers, `avg`, `min`, `max` and `sum` are null. `avg` and `sum` are null if they overflow. */
 export function intervalText(summary: BucketSummary, wanted: readonly AggregateFunction[]): string {
   const results: Readonly<Record<AggregateFunction, string>> = {
     avg: roundedText(averageOf(summary)),
@@ -30,6 +30,6 @@ export function intervalText(summary: BucketSummary, wanted: readonly AggregateF
 
 function roundedText(number: number): string {
   const rounded = Number(number.toPrecision(significantDigits))
-  // Rounding can turn the largest doubles into Infinity.
+  // Rounding could turn the largest doubles into Infinity.
   return JSON.stringify(Number.isFinite(rounded) ? rounded : number)
 }

@@ -4,7 +4,7 @@ import { type TimeZone, utc } from '../../core/time/time-zone.ts'
 import { milliseconds as longer, utcBuckets } from '../../core/time/utc-buckets.ts'
 import { ThingwireError } from '../../errors.ts'
 
-/** Length of each unit of constant length, in milliseconds. */
+/** Length in milliseconds of each unit that has a constant length. */
 const milliseconds = { ms: 1, ...longer } as const
 
 export interface Interval {
@@ -26,7 +26,7 @@ export function parseInterval(text: string | undefined): Interval {
   return { count: Number(count), unit: unit as Interval['unit'] }
 }
 
-/** The interval as a text that `parseInterval` reads. */
+/** The interval as a text that `parseInterval` accepts. */
 export function intervalName({ count, unit }: Interval): string {
   return `${count}${unit}`
 }

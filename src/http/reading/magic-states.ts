@@ -3,17 +3,17 @@ import type { StoredRecord } from '../../core/record/record.ts'
 
 /** Reads and removes the states of magic resources (contract §5). */
 export interface MagicStates {
-  /** Key of the state that is changed by records under `key`; undefined if `key` belongs to no magic resource. */
+  /** Key of the state that records under `key` change; undefined if `key` does not belong to a magic resource. */
   stateKeyOf(key: string): string | undefined
   /** Whether the newest record under this key is the state. */
   isLatestRecord(key: string): boolean
-  /** Keys of the states that the thing has. */
+  /** Keys of the thing's states. */
   stateKeys(thingId: string): Promise<readonly string[]>
-  /** The state, or the part of the state that `key` names (null if it has no such part); undefined if there is no state. */
+  /** The state, or its part named by `key` (null if there is no such part); undefined if there is no state. */
   read(thingId: string, key: string): Promise<StoredRecord | undefined>
   /**
-   * Removes the state, or the part of the state that `key` names. If the newest record is the state, the newest record that is left
-   * becomes the state. Resolves when the change is durable.
+   * Removes the state, or its part named by `key`. If the newest record is the state, the newest remaining record then becomes the
+   * state. Resolves when the change is durable.
    */
   remove(thingId: string, key: string): Promise<void>
 }
@@ -23,7 +23,7 @@ type Read = RecordStore['read']
 interface Reads {
   /** The records under a key. */
   readonly history: Pick<RecordStore, 'read' | 'aggregate'>
-  /** A page for `GET …/resources/<key>`: the state of a magic resource if only the newest is asked for, else records. */
+  /** A page for `GET …/resources/<key>`. If only the newest record of a magic resource is requested, this is its state. */
   readonly page: Read
 }
 
@@ -49,7 +49,7 @@ export function createReads(
     },
   }
 
-  /** Whether a key without records is known by its state or by related keys. */
+  /** Whether a key without records is known because of its state or because of related keys. */
   async function isKnown(thingId: string, key: string): Promise<boolean> {
     const stateKey = magic.stateKeyOf(key)
     return stateKey !== undefined && (await isWritten(thingId, stateKey))

@@ -3,15 +3,15 @@ import type { StoredRecord } from '../../core/record/record.ts'
 import { ThingwireError } from '../../errors.ts'
 
 /**
- * Number of records in a page: few at first and for long values, because objects that survive a minor garbage collection are freed
- * only by a full one; many for short values, because beginning a page costs as much as some hundred records.
+ * Minimum and maximum number of records in a page. Objects of large pages would survive minor garbage collections, and would stay
+ * in memory until a full one. Small pages would be slow, because beginning a page costs as much as reading some hundred records.
  */
 const fewest = 250
 const most = 4_000
-/** Characters of values that a page should have, estimated from the previous page. */
+/** Number of characters that the values of a page should have, estimated from the previous page. */
 const charactersAtOnce = 250_000
 
-/** Maximum number of records in a page that is not costly. */
+/** Number of records up to which a page is not a costly read. */
 export const shortPage = 100
 
 export interface WalkQuery extends TimeRange {
@@ -35,7 +35,7 @@ export async function* pages(
     const query = { ...range, limit: Math.min(left, atOnce) }
     const page = await records.read(thingId, key, next === undefined ? query : { ...query, cursor: next })
     if (!page && first) throw new ThingwireError('unknown_resource')
-    // The resource was removed meanwhile.
+    // The resource was removed after the previous page.
     if (!page) return
     left -= page.records.length
     next = page.next
@@ -44,7 +44,7 @@ export async function* pages(
   }
 }
 
-/** The number of records to read next. */
+/** The number of records to read in the next page. */
 function recordsLike(records: readonly StoredRecord[]): number {
   let characters = 0
   for (const { value } of records) characters += value.length

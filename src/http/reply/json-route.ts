@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest, RouteGenericInterface } from 'fas
 import type { Operation } from '../operation/operation.ts'
 import { replyJson } from './reply-json.ts'
 
-/** Registers a route that answers with the JSON document of `answer`, and with the first status of its operation. */
+/** Registers a route that answers with the document that `answer` returns and with the first status of `operation`. */
 export function jsonRoute<Route extends RouteGenericInterface>(
   scope: FastifyInstance,
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE',

@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import type { ThingwireError } from '../../errors.ts'
 import { errorText, retryAfter } from './reply-error.ts'
 
-/** An error answer (contract §6) as bytes, for a connection without a reply object; the connection closes after it. */
+/** A whole error answer (contract §6), for a connection without a reply object. The connection must be closed after the answer. */
 export function rawRefusal(error: ThingwireError): string {
   const body = errorText(error)
   const mayRetry = error.status === 503 || error.status === 429

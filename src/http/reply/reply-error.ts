@@ -16,7 +16,7 @@ interface Refusal {
   readonly retryAfter?: number | undefined
 }
 
-/** Answers any thrown error in the one error shape (contract §6). Logs it unless a client or a normal stop caused it. */
+/** Answers a thrown error in the shape of contract §6. Logs the error unless a client or a normal stop caused it. */
 export function replyError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const refusal = refusalOf(error)
   if (refusal.status === 500) request.log.error({ err: error }, 'defect while answering a request')
@@ -26,7 +26,7 @@ export function replyError(error: unknown, request: FastifyRequest, reply: Fasti
   return replyRefusal(refusal, request, reply)
 }
 
-/** Answers an expected refusal, for example by a node that is not ready, and logs nothing. */
+/** Answers an expected refusal, for example of a node that is not ready, without logging it. */
 export function replyRefusal(refusal: Refusal, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   reasons.set(reply, refusal.reason)
   if ((refusal.status === 503 || refusal.status === 429) && !reply.hasHeader('retry-after')) {
@@ -34,12 +34,12 @@ export function replyRefusal(refusal: Refusal, request: FastifyRequest, reply: F
   }
   // Required by RFC 9110, 15.5.2.
   if (refusal.status === 401) reply.header('www-authenticate', 'Bearer')
-  // The id is for questions to the operator. Other answers have none, to stay small.
+  // With the id, the operator finds the log lines of the request. Other answers have no id, so that they stay small.
   if (refusal.status >= 500) reply.header('x-request-id', request.id)
   return replyJson(reply, refusal.status, errorText(refusal))
 }
 
-/** The reason of an error answer; undefined for a success, and for an error that this door did not answer. */
+/** The reason of an error answer; undefined for a success, and for an error answer that the host sent. */
 export function refusalReason(reply: FastifyReply): Reason | undefined {
   return reply.statusCode < 400 ? undefined : reasons.get(reply)
 }
@@ -53,13 +53,13 @@ function refusalOf(error: unknown): Refusal {
   const status = statusOf(error)
   if (status === 413) return new ThingwireError('body_too_large')
   if (status === 415) return new ThingwireError('unsupported_media_type')
-  // A plugin of the host may refuse a request with a status of its own, for example 429 for a rate limit.
+  // A plugin of the host may refuse a request with another status, for example with 429 for a rate limit.
   if (status >= 400 && status < 500)
     return { status, reason: 'bad_request', message: catalogue.bad_request.text }
   return status === 503 ? new ThingwireError('store_unavailable') : new ThingwireError('internal_error')
 }
 
-/** The status of an error of Fastify or of a plugin of the host; 500 for any other error. */
+/** The status of an error from Fastify or from a plugin of the host; 500 for any other error. */
 function statusOf(error: unknown): number {
   const status = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined
   return typeof status === 'number' ? status : 500

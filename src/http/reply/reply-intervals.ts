@@ -3,7 +3,7 @@ import type { AggregateAnswer } from '../reading/aggregate.ts'
 import type { Query } from '../request/query.ts'
 import { replyLongJson } from './reply-json.ts'
 
-/** The length of the intervals if the server chose it. In a header, because the body is an array or has one member per key. */
+/** The length of the intervals, if the server chose it. Sent as a header, because the body is an array or has a member per key. */
 export const intervalHeader = 'Thingwire-Interval'
 
 /** @param parts pieces of the JSON text */
@@ -18,7 +18,7 @@ export function replyIntervals(
   return replyLongJson(reply, parts)
 }
 
-/** Links to the next page by a relative address. @param parameters new values in the query; undefined removes a parameter */
+/** Adds a relative `Link` to the next page. @param parameters new values in the query; undefined removes a parameter */
 export function linkNext(
   reply: FastifyReply,
   query: Query,

@@ -2,18 +2,18 @@ import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { readSlices } from '../../core/async/slices.ts'
 
-/** Characters of a long text that are joined before each pause. */
+/** Number of characters of a long text that are joined before each pause. */
 const pieceLength = 64 * 1024
 
 /** Answers with JSON text and Content-Length (contract §6). @param text compact JSON */
 export function replyJson(reply: FastifyReply, status: number, text: string): FastifyReply {
-  // The serializer keeps Fastify from adding a charset. The body is text, because Node sends text together with the head.
+  // With a serializer, Fastify adds no charset. The body is text, because Node sends text together with the head.
   return reply.code(status).header('content-type', 'application/json').serializer(asItIs).send(text)
 }
 
 const asItIs = (text: string) => text
 
-/** `replyJson` for a text of megabytes, made in slices. @param parts mostly shorter than `pieceLength` */
+/** Like `replyJson`, for a text of megabytes. Pauses while the text is joined. @param parts mostly shorter than `pieceLength` */
 export async function replyLongJson(reply: FastifyReply, parts: Iterable<string>): Promise<FastifyReply> {
   const pieces: Buffer[] = []
   let text = ''

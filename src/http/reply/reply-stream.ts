@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** Maximum bytes of an answer that is held back and sent as one piece with Content-Length. */
+/** Maximum size of an answer that is sent as one piece with Content-Length, bytes. */
 const maximumHeld = 1024 * 1024
 
 type Chunk = string | Uint8Array
@@ -30,7 +30,7 @@ export async function replyStream(
   reply.headers(headers)
   if (request.method === 'HEAD') {
     await iterator.return?.()
-    // An empty stream, because Fastify would announce the length of anything else.
+    // An empty stream: for any other body, Fastify would announce the length.
     return reply.send(Readable.from([]))
   }
   return reply.send(Readable.from(resumed(held, iterator), { objectMode: false }))

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { ThingwireError } from '../../errors.ts'
 
-/** Types of binary formats. A body of any other declared type is read as JSON [field]. */
+/** Content types of binary formats. A body with any other type is read as JSON [field]. */
 const binaryType = new RegExp(
   [
     '^(image|audio|video|font|multipart|avro)/',
@@ -13,23 +13,23 @@ const binaryType = new RegExp(
   'i',
 )
 
-/** The types that replace each Content-Type, because Fastify refuses types without a parser. */
+/** One of these two types replaces each Content-Type, because Fastify refuses a type without a parser. */
 const taken = 'application/json'
 const refused = 'application/octet-stream'
 
-/** Bytes past the limit that are read and dropped so that the client gets its answer; after them the connection is cut. */
+/** Number of bytes beyond the limit that are read and dropped, so that the client gets its answer. Then the connection is cut. */
 const maximumDropped = 64 * 1024 * 1024
 
 export interface ReceivedBody {
-  /** All bytes; if there is a problem, those received before it. */
+  /** All bytes; if there is a problem, the bytes that were received before it. */
   readonly bytes: Buffer
   /** Thrown by `bodyOf`, for requests that need the body. */
   readonly problem?: ThingwireError
 }
 
 /**
- * Makes the bodies of a scope arrive as `ReceivedBody`, whatever their Content-Type. A binary format or a body of more than `limit`
- * bytes is a problem only for a request that needs the body (`bodyOf`).
+ * Makes the bodies of a scope arrive as `ReceivedBody`, whatever their Content-Type. A body in a binary format or of more than
+ * `limit` bytes is refused only if the request needs a body (`bodyOf`).
  */
 export function takeBodiesAsBytes(scope: FastifyInstance, limit: number): void {
   scope.addHook('preParsing', (request, _reply, _payload, done) => {
@@ -40,7 +40,7 @@ export function takeBodiesAsBytes(scope: FastifyInstance, limit: number): void {
     done()
   })
   scope.removeAllContentTypeParsers()
-  // Registered by name too: for a type that only `*` matches, Fastify parses the Content-Type each time.
+  // Both types are registered by name: Fastify would parse each Content-Type that only `*` matches.
   scope.addContentTypeParser([taken, refused, '*'], (request, payload, done) => {
     receiveBody(payload, limit, body => {
       const isRefused = !body.problem && request.headers['content-type'] === refused
@@ -50,19 +50,19 @@ export function takeBodiesAsBytes(scope: FastifyInstance, limit: number): void {
 }
 
 interface Receiving {
-  /** Bytes received so far. */
+  /** Number of bytes received so far. */
   readonly length: () => number
   readonly giveUp: (problem: ThingwireError) => void
 }
 
-/** Property that a message has while its body is being received; a `WeakMap` would slow down each write too much. */
+/** Property that a message has while its body is being received. A `WeakMap` would slow down each write too much. */
 const receivingKey = Symbol('body that is received')
 type Message = IncomingMessage & { [receivingKey]?: Receiving | undefined }
 
-/** Connections with a refused body that has not ended. */
+/** Connections on which a refused body is still arriving. */
 const refusing = new WeakSet<Socket>()
 
-/** The error for a body that will not be complete; undefined if no body of the message is being received. */
+/** The error for a body that will stay incomplete; undefined if no body of the message is being received. */
 export function bodyLoss(
   message: Message,
   reason: 'request_timeout' | 'bad_request',
@@ -73,12 +73,12 @@ export function bodyLoss(
   return new ThingwireError(reason, `${what}: ${missingOf(message, receiving.length())}`)
 }
 
-/** Whether the bytes on the connection are the rest of a refused body, which was answered or will be. */
+/** Whether the bytes on the connection are the rest of a refused body. Such bytes get no further answer. */
 export function isRefusing(socket: Socket): boolean {
   return refusing.has(socket)
 }
 
-/** Gives up a body that has only partly arrived, so that its write is listed as refused. */
+/** Ends the reading of a body that has only partly arrived, so that its write is listed as refused. */
 export function giveUpBody(message: Message, problem: ThingwireError): void {
   message[receivingKey]?.giveUp(problem)
 }
@@ -96,8 +96,8 @@ export function receiveBody(message: Message, limit: number, settle: (body: Rece
   message[receivingKey] = { length: () => length, giveUp: end }
   message.on('data', (chunk: Buffer) => {
     length += chunk.byteLength
-    // The answer is sent now, and the rest is read and dropped: closing the connection while the client still sends, as
-    // Fastify does, would lose the answer.
+    // The answer is sent now, and the rest is read and dropped. Fastify would close the connection while the client still
+    // sends, and the client would not get the answer.
     if (length > limit) end(bodyTooLarge(limit))
     else if (message[receivingKey]) chunks.push(chunk)
     if (length > limit + maximumDropped) message.destroy()
@@ -121,13 +121,13 @@ function missingOf(message: IncomingMessage, length: number): string {
   return `Content-Length says ${announced} bytes, ${length} came, ${Number(announced) - length} missing`
 }
 
-/** One chunk, the usual case, is not copied. */
+/** Does not copy a single chunk, which is the usual case. */
 function joined(chunks: readonly Buffer[]): Buffer {
   const [first] = chunks
   return first && chunks.length === 1 ? first : Buffer.concat(chunks)
 }
 
-/** The error for a body of more than `limit` bytes, inflated or not. @param why the evidence, if it is not the received bytes */
+/** The error for a body of more than `limit` bytes, inflated or not. @param why how the size is known, for the message */
 export function bodyTooLarge(limit: number, why?: string): ThingwireError {
   const says = why === undefined ? '' : `: ${why}`
   return new ThingwireError('body_too_large', `the body must be at most ${limit} bytes${says}`)

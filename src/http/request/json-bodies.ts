@@ -7,12 +7,12 @@ import { type ReceivedBody, receiveBody } from './body-bytes.ts'
 import { quotedName } from './query.ts'
 import { bodyOf, refuseMissingBody } from './request-body.ts'
 
-/** Reads the JSON bodies of all requests except writes. */
+/** Reads the JSON bodies of requests other than writes. */
 export class JsonBodies {
   readonly #limit: number
   readonly #redactor: Redactor
 
-  /** @param limit bytes, before and after inflating @param redactor for member names in messages */
+  /** @param limit maximum size in bytes, before and after inflating @param redactor for member names in messages */
   constructor(limit: number, redactor: Redactor) {
     this.#limit = limit
     this.#redactor = redactor
@@ -35,14 +35,14 @@ export class JsonBodies {
   }
 
   /**
-   * Refuses a body of a request that takes none. `{}` is allowed: HTTP libraries send it if their caller gives no body.
+   * Refuses the body of a request that needs no body. `{}` is allowed, because some HTTP libraries send it by default.
    *
    * @param parameters names of the query parameters, for the message
    * @throws ThingwireError invalid_body, body_too_large, or the reason why the body is incomplete
    */
   async refuse(request: FastifyRequest, parameters: readonly string[]): Promise<void> {
     const { bytes, problem } = await this.#receivedOf(request)
-    // The type does not matter: an empty body is allowed, and any other body is refused anyway.
+    // The type does not matter: an empty body is allowed whatever its type, and any other body is refused.
     if (problem && problem.reason !== 'unsupported_media_type') throw problem
     const text = bytes.toString().trim()
     if (text === '' || /^\{\s*\}$/.test(text)) return
@@ -50,7 +50,7 @@ export class JsonBodies {
     throw new ThingwireError('invalid_body', `this request takes no body${query}`)
   }
 
-  /** Receives the body itself if Fastify did not, as for a GET or HEAD. */
+  /** Receives the body here if Fastify did not receive it, as for GET and HEAD. */
   async #receivedOf({ body, raw }: FastifyRequest): Promise<ReceivedBody> {
     if (body !== undefined) return body as ReceivedBody
     return await new Promise(resolve => receiveBody(raw, this.#limit, resolve))

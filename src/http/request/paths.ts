@@ -1,7 +1,7 @@
 import { isMagicKey, isOrdinaryKey } from '../../core/record/key.ts'
 import { ThingwireError } from '../../errors.ts'
 
-/** Maximum characters in one part of a path: fits a `$settings` path of 16 names of 64 characters, partly percent-encoded. */
+/** Maximum number of characters in a part of a path: enough for a percent-encoded `$settings` path of 16 names of 64 characters. */
 export const maximumPathPart = 2048
 
 export interface OfThing {
@@ -12,7 +12,7 @@ export interface OfResource {
   Params: { ref: string; key: string }
 }
 
-/** The key in a path. @throws ThingwireError unknown_resource if it is no valid key */
+/** The key in a path. @throws ThingwireError unknown_resource if the key is not valid */
 export function resourceKey(params: { readonly key: string }): string {
   const { key } = params
   if (!isKey(key)) throw new ThingwireError('unknown_resource')

@@ -30,7 +30,7 @@ export class Query {
     return values[0]
   }
 
-  /** @param redactor for the message @throws ThingwireError invalid_query if a parameter is present that is not in `names` */
+  /** @param redactor for the message @throws ThingwireError invalid_query if a parameter is not in `names` */
   refuseOthers(names: readonly string[], redactor: Redactor): void {
     const unknown = [...this.#parameters.keys()].find(name => !names.includes(name))
     if (unknown === undefined) return
@@ -63,7 +63,7 @@ export class Query {
     return choice
   }
 
-  /** `limit`; a value above `maximum` is clamped. @throws ThingwireError invalid_limit */
+  /** `limit`, but at most `maximum`. @throws ThingwireError invalid_limit */
   limit<Fallback extends number | undefined>(fallback: Fallback, maximum = maximumPage): number | Fallback {
     const text = this.text('limit', 'invalid_limit')
     if (text === undefined) return fallback
@@ -79,7 +79,7 @@ export class Query {
     return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
   }
 
-  /** The query as text for a URL, with some parameters replaced, or left out if undefined. */
+  /** The query as text for a URL, with these parameters replaced. An undefined parameter is left out. */
   with(parameters: Readonly<Record<string, string | undefined>>): string {
     const changed = new URLSearchParams(this.#parameters)
     for (const [name, value] of Object.entries(parameters)) {
@@ -92,13 +92,13 @@ export class Query {
   #datetime(name: string): number | undefined {
     const text = this.text(name, 'invalid_range')
     if (text === undefined) return undefined
-    // The plus sign of a time zone offset arrives as a space if it was not percent-encoded.
+    // A plus sign in an offset arrives as a space if it was not percent-encoded.
     const datetime = parseDatetime(text) ?? parseDatetime(text.replace(/ (?=\d\d:\d\d$)/, '+'))
     if (datetime === undefined) {
       const message = `${name} must be a real time in the form YYYYMMDDHHmmss (UTC) or RFC 3339`
       throw new ThingwireError('invalid_range', message)
     }
-    // No stored record is from before 1970.
+    // No record is from before 1970.
     return Math.max(datetime, 0)
   }
 }
@@ -108,7 +108,7 @@ function parse(request: FastifyRequest): URLSearchParams {
   const url = request.raw.url ?? ''
   const start = url.indexOf('?')
   const parameters = new URLSearchParams(start === -1 ? '' : url.slice(start + 1))
-  // Kept for the route, which reads its parameters after unknown names were refused.
+  // Kept for the route, which reads the parameters after unknown ones were refused.
   if (start !== -1) parsed.set(request, parameters)
   return parameters
 }

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { type Reason, ThingwireError } from '../../errors.ts'
 import { bodyTooLarge, type ReceivedBody } from './body-bytes.ts'
 
-/** The received body, with its problem if it has one; empty if there is no body. */
+/** The received body; empty if there is no body. */
 export function receivedBody(request: FastifyRequest): ReceivedBody {
   return (request.body as ReceivedBody | undefined) ?? { bytes: Buffer.alloc(0) }
 }
@@ -19,13 +19,13 @@ export function bodyOf(request: FastifyRequest, limit: number): Buffer {
   return inflate(bytes, request.headers['content-encoding'], limit)
 }
 
-/** Whether the head announces a body. A chunked body may turn out to be empty. */
+/** Whether the head announces a body. A chunked body may still be empty. */
 export function isBodyAnnounced({ headers }: FastifyRequest): boolean {
   return Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined
 }
 
 /**
- * Explains an empty body of a request that needs one: without Content-Length, a body is read as bytes after the request.
+ * Explains why a required body is empty: without Content-Length, the body counts as bytes after the request.
  *
  * @throws ThingwireError `reason` if no body was announced
  */
@@ -39,7 +39,7 @@ function inflate(body: Buffer, encoding: string | undefined, limit: number): Buf
   if (name === '' || name === 'identity') return body
   if (name !== 'gzip' && name !== 'x-gzip') throw new ThingwireError('unsupported_encoding')
   try {
-    // Synchronous, because writes of one connection must stay in order.
+    // Synchronous, because the writes of a connection must stay in order.
     return gunzipSync(body, { maxOutputLength: limit })
   } catch (error) {
     const tooLarge = error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE'

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Turn, Turns } from '../../core/async/turns.ts'
 
-/** The property in which a request keeps its turn; a `WeakMap` took a tenth of the time of a write. */
+/** The property that contains the turn of a request. Replaces a `WeakMap`, which took a tenth of the time of a write. */
 const turnKey = Symbol('turn of a write')
 type Arrived = FastifyRequest & { [turnKey]?: Turn }
 
@@ -14,11 +14,11 @@ interface Arrival {
 
 interface Arrivals {
   readonly turns: Turns
-  /** The last write that arrived, until it is submitted. */
+  /** The newest write, until it is submitted. */
   newest: Arrival | undefined
 }
 
-/** Keeps pipelined writes of a connection in the order of their arrival. */
+/** Keeps the pipelined writes of a connection in the order of arrival. */
 export class WriteOrder {
   readonly #connections = new WeakMap<Socket, Arrivals>()
 
@@ -30,7 +30,7 @@ export class WriteOrder {
   arrive(request: Arrived, { raw: answer }: FastifyReply): void {
     const arrivals = this.#arrivalsOf(request.raw.socket)
     const { turns, newest } = arrivals
-    // Needed only if a write has to wait: few clients send a write before the previous one is answered.
+    // Needed only if a write has to wait. Few clients send a write before the previous write is answered.
     if (newest && !turns.isFree) doneWhenClosed(newest)
     const turn = turns.take()
     arrivals.newest = { turn, answer }
@@ -45,7 +45,7 @@ export class WriteOrder {
     return arrivals
   }
 
-  /** The turn of an arrived write; it begins when every earlier write of the connection was submitted or refused. */
+  /** The turn of an arrived write. It begins when every earlier write of the connection has been submitted or refused. */
   turnOf(request: Arrived): Turn {
     const turn = request[turnKey]
     if (!turn) throw new TypeError('the write has not arrived')
@@ -61,7 +61,7 @@ export class WriteOrder {
   }
 }
 
-/** Ends the turn with the answer, because a write that is refused early is never submitted. */
+/** Ends the turn when the answer has ended: a write that is refused early is never submitted. */
 function doneWhenClosed({ turn, answer }: Arrival): void {
   if (answer.closed) turn.done()
   else answer.once('close', () => turn.done())

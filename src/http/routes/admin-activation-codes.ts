@@ -61,13 +61,13 @@ export const removeActivationCode: Operation = {
   refusals: [...ofAdmin, 'not_found'],
 }
 
-/** 1 to `maximum`, default 1. */
+/** From 1 to `maximum`, both inclusive. Default 1. */
 function wholeNumber(maximum: number) {
   const rule = `must be a whole number from 1 to ${maximum}`
   return z.int(rule).min(1, rule).max(maximum, rule).default(1)
 }
 
-/** Number of codes in one piece of an answer; a whole answer may have hundreds of thousands of codes. */
+/** Number of codes in a piece of an answer. A whole answer may contain hundreds of thousands of codes. */
 const codesAtOnce = 1_000
 const head = '{"activationCodes":['
 

@@ -43,12 +43,12 @@ export function deleteRoute(scope: FastifyInstance, { access, records, magic }: 
     let deleted = 0
     for (const each of await keysOf(thingId, key)) deleted += await records.remove(thingId, each, range)
     const isAll = range.from === undefined && range.to === undefined
-    // After the records, so that a concurrent write never leaves a state without a record.
+    // The state is removed after the records, so that a concurrent write never leaves a state without a record.
     if (isAll || (deleted > 0 && magic.isLatestRecord(key))) await magic.remove(thingId, key)
     return { status: 'success', deleted }
   })
 
-  /** If `key` is the key of a state, every key with records that change the state; else `key` alone. */
+  /** For the key of a state, all keys with records that change the state. For any other key, only that key. */
   async function keysOf(thingId: string, key: string): Promise<readonly string[]> {
     if (magic.stateKeyOf(key) !== key) return [key]
     return (await records.resources(thingId)).filter(each => magic.stateKeyOf(each) === key)

@@ -36,13 +36,13 @@ const checkReadiness: Operation = {
   refusals: ['draining', 'store_unavailable'],
 }
 
-/** `/healthz`: the process is up. `/readyz`: writes can be taken. */
+/** `/healthz`: whether the process runs. `/readyz`: whether it accepts writes. */
 export function healthRoutes(scope: FastifyInstance, things: HttpThings, isDraining: () => boolean): void {
   jsonRoute(scope, 'GET', '/healthz', checkHealth, async () => ({ status: 'ok' }))
 
   scope.get('/readyz', { config: { operation: checkReadiness } }, async (request, reply) => {
     const obstacle = isDraining() ? 'draining' : !things.isReady() && 'store_unavailable'
-    // Not logged: probes are sent each second, and the cause is logged where it occurs.
+    // Not logged: probes come each second, and the cause is logged elsewhere.
     if (obstacle) return replyRefusal(new ThingwireError(obstacle), request, reply)
     const { clock } = things
     const ready = {

@@ -93,7 +93,7 @@ export function resourceRoutes(
     yield before === '[' ? '[]' : ']'
   }
 
-  /** Several keys with one state are listed as one resource, and a state is listed even without records. */
+  /** Keys that share a state are listed as one resource. A state is listed even if it has no records. */
   async function listedKeys(thingId: string): Promise<readonly string[]> {
     const [keys, stateKeys] = await Promise.all([records.resources(thingId), magic.stateKeys(thingId)])
     const names = keys.map(key => magic.stateKeyOf(key) ?? key)

@@ -70,10 +70,10 @@ export const streamWrites: Operation = {
   refusals: [...ofThing, 'invalid_query', 'too_many_streams', 'draining'],
 }
 
-/** Milliseconds (contract §8.1). Common proxies cut a connection after 60 s of silence. */
+/** Milliseconds (contract §8.1). Common proxies close a connection after 60 s of silence. */
 const keepAliveRange = { minimum: 1_000, fallback: 25_000, maximum: 600_000 }
 
-/** `GET /v2/things/<ref>` (contract §8). @param drainTimeout milliseconds for which a client may accept no data */
+/** `GET /v2/things/<ref>` (contract §8). @param drainTimeout milliseconds until a client that accepts no data is cut off */
 export function streamRoute(
   scope: FastifyInstance,
   { access, limits, live, streamLog }: HttpThings,
@@ -81,7 +81,7 @@ export function streamRoute(
 ): void {
   const open = new OpenStreams()
   const events = new EventStreams(live)
-  // Not onClose, which runs only after the last connection is closed.
+  // Not in onClose, which runs only after the last connection is closed.
   scope.addHook('preClose', done => {
     open.endAll()
     done()
@@ -107,7 +107,7 @@ export function streamRoute(
   ): Promise<boolean> {
     const query = new Query(request)
     const { ref } = request.params
-    // An EventSource cannot send headers.
+    // A session may also be in the query, because an EventSource cannot send headers.
     const credential = credentialOf(request) ?? query.text('session')
     const watch = new CredentialWatch(access, ref, credential)
     held.add(watch.stop)
@@ -116,7 +116,7 @@ export function streamRoute(
     const isEvents =
       acceptedType(request, reply, ['application/json', 'text/event-stream']) === 'text/event-stream'
     if (request.method === 'HEAD') {
-      // An empty stream, because Fastify would announce the length of anything else.
+      // An empty stream: for any other body, Fastify would announce the length.
       reply.headers(streamHeaders(isEvents ? eventsType : chunkedJson)).send(Readable.from([]))
       return false
     }
@@ -139,11 +139,11 @@ export function streamRoute(
     return true
   }
 
-  /** Counts a stream of the thing. @returns a function that frees its place @throws ThingwireError too_many_streams */
+  /** Counts a stream of the thing. @returns a function to call when the stream ends @throws ThingwireError too_many_streams */
   async function enter(thingId: string): Promise<() => void> {
     let leave = limits.streams.enter(thingId)
     if (!leave) {
-      // The streams of a page that was reloaded again and again may still be open.
+      // Streams of a page that was reloaded many times may still be open.
       await open.cutHalfClosed(thingId)
       leave = limits.streams.enter(thingId)
     }
@@ -153,7 +153,7 @@ export function streamRoute(
   }
 }
 
-/** Resources that a stream holds until it ends. */
+/** Resources to release when a stream ends. */
 class Held {
   readonly #releases: (() => void)[] = []
 
@@ -176,7 +176,7 @@ function keepAliveOf(query: Query): number {
   return Math.min(Math.max(keepAlive, minimum), maximum)
 }
 
-/** An empty id counts as none: a client may send it before its first event. */
+/** An empty id counts as no id: a client may send it before its first event. */
 function lastEventIdOf(request: FastifyRequest): string | undefined {
   return request.headers['last-event-id']?.toString() || undefined
 }
@@ -190,7 +190,7 @@ const chunkedJson: StreamForm = {
   keepAlive: () => nothing,
 }
 
-/** Sends the writes of a thing from now on, with the same bytes as MQTT on `v2/things/<ref>`. */
+/** Sends all writes of a thing from now on, with the same bytes as MQTT sends on `v2/things/<ref>`. */
 function streamChunks(stream: LiveStream, live: Live, thingId: string): void {
   const subscriber: Subscriber = {
     deliver: write => {
@@ -205,8 +205,8 @@ function streamChunks(stream: LiveStream, live: Live, thingId: string): void {
 }
 
 /**
- * Watches the credential of a stream for revocation (contract §6). Begins before the request is authorised, so that no revocation
- * is missed. An export or a backup that has begun is not watched, and continues.
+ * Watches whether the credential of a stream is revoked (contract §6). Begins before the request is authorised, so that it misses
+ * no revocation. An export or a backup is not watched: once begun, it continues.
  */
 class CredentialWatch {
   /** Ends the watch. */
@@ -223,7 +223,7 @@ class CredentialWatch {
     this.stop = access.onRevoke(revocation => this.#look(revocation))
   }
 
-  /** Calls `listener` when access ends. @throws ThingwireError if it has ended already */
+  /** Calls `listener` when the credential is revoked. @throws ThingwireError if it has already been revoked */
   onDead(listener: () => void): void {
     if (this.#error) throw this.#error
     this.#onDead = listener

@@ -36,7 +36,7 @@ const createThingSession: Operation = {
   refusals: [...ofThing, ...ofBody, 'too_many_sessions'],
 }
 
-/** `POST /v2/things/<ref>/sessions`: a session for the thing alone. */
+/** `POST /v2/things/<ref>/sessions`: a session for this thing only. */
 export function thingSessionRoute(scope: FastifyInstance, things: HttpThings, bodies: JsonBodies): void {
   const { access, sessions } = things
   jsonRoute<OfThing>(scope, 'POST', '/things/:ref/sessions', createThingSession, async request => {

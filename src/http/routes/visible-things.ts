@@ -21,7 +21,7 @@ export const listVisibleThings: Operation = {
   refusals: [...ofCredential, 'invalid_query', 'invalid_limit', 'invalid_cursor'],
 }
 
-/** `GET /v2/things`: the things the credential may read, or, given `thingId`, only that thing if it is among them. */
+/** `GET /v2/things`: the things that the credential may read. With `thingId`, only that thing, if the credential may read it. */
 export function visibleThingsRoute(
   scope: FastifyInstance,
   { access, registry, costlyReads }: HttpThings,

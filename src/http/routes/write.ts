@@ -20,7 +20,7 @@ import { Query } from '../request/query.ts'
 import { bodyOf, receivedBody, refuseMissingBody } from '../request/request-body.ts'
 import { WriteOrder } from '../request/write-order.ts'
 
-/** Without datetimes, so that a write from the page at `/docs` is dated now. */
+/** Without datetimes, so that a write from the page at `/docs` gets the current time. */
 const example = {
   values: [
     { key: 'temperature', value: 21.5, geo: { lat: 41.41, long: 2.22 } },
@@ -120,7 +120,7 @@ export function writeRoute(
       const credential = credentialOf(request)
       const thingId = access.authorise(request.params.ref, credential, 'write')
       const waiting = order.turnOf(request).wait()
-      // No promise is made if there is nothing to wait for, because promises would cost more than the work.
+      // If there is nothing to wait for, no promise is created: promises would cost more than the work itself.
       if (typeof thingId !== 'string' || waiting)
         return writeInTurn(thingId, request, answer, waiting, credential)
       return write(thingId, request, answer)
@@ -142,7 +142,7 @@ export function writeRoute(
     return answer.reply
   }
 
-  /** @returns undefined if the write was submitted; `answer` then sends the outcome when the write settles */
+  /** @returns undefined if the write was submitted; `answer` then sends the outcome */
   function write(
     thingId: string,
     request: RequestOfThing,
@@ -167,7 +167,7 @@ export function writeRoute(
     return undefined
   }
 
-  /** Lists the write as refused: the core does not see errors of the head and the encoding. */
+  /** Lists the write as refused. The core does not see errors in the head or in the encoding. */
   async function refuse(thingId: string, request: RequestOfThing, error: unknown): Promise<never> {
     const body = receivedBody(request).bytes
     if (error instanceof ThingwireError) await ingest.noteRefused({ thingId, door: 'http', error, body })
@@ -192,14 +192,14 @@ class Answer implements Ticket<WriteAnswer> {
   }
 
   reject(error: unknown): void {
-    // A 429 for the rate is not listed as a refused write, because each entry is a write to the disk.
+    // A write that exceeds the rate is not listed as refused, because each listed write would be written to the disk.
     this.reply.send(error)
   }
 }
 
 /** The write id in `Idempotency-Key`, quotes included. @throws ThingwireError invalid_write_id if the header has several values */
 function writeIdOf({ raw: { rawHeaders } }: RequestOfThing): string | undefined {
-  // From the raw headers, because Node joins the values of a repeated header.
+  // Read from the raw headers, because Node joins the values of a repeated header.
   const values = rawHeaders.filter(
     (_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === 'idempotency-key',
   )

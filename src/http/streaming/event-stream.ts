@@ -8,7 +8,7 @@ import type { LiveStream, StreamForm } from './live-stream.ts'
 export const eventsType = { contentType: 'text/event-stream' } as const
 
 const comment = Buffer.from(':\n\n')
-/** Bytes of replayed events after which the replay waits for a slow client. */
+/** Number of bytes of replayed events after which the replay waits for a slow client. */
 const replayPart = 64 * 1024
 const resetData =
   '{"status":"reset","message":"the missed writes are no longer kept: read the resources again"}'
@@ -16,20 +16,20 @@ const resetData =
 /** Sends the writes of things as server-sent events. */
 export class EventStreams {
   readonly #live: Live
-  /** Each event is encoded once for all streams. */
+  /** Encoded events, so that an event is encoded only once for all streams. */
   readonly #events = new WeakMap<LiveWrite, Buffer>()
 
   constructor(live: Live) {
     this.#live = live
   }
 
-  /** Each keep-alive has a new id: the id of the last event may expire while only other things are written. */
+  /** Each keep-alive contains a new id, because the id of the last event may expire while only other things write. */
   form(streamed: Streamed): StreamForm {
     const keepAlive = () => Buffer.from(`:\nid: ${streamed.eventId(this.#live.keptWriteNumber)}\n\n`)
     return { ...eventsType, keepAlive }
   }
 
-  /** Sends the writes of a thing after `lastEventId`, the id of the client's last event, or from now on if it is undefined. */
+  /** Sends the writes of a thing after `lastEventId`, the client's last event. Without `lastEventId`, sends writes from now on. */
   begin(stream: LiveStream, streamed: Streamed, lastEventId: string | undefined): void {
     const { thingId } = streamed
     const reset = () => {
@@ -46,7 +46,7 @@ export class EventStreams {
     this.#live.subscribe(thingId, subscriber)
     const now = this.#live.keptWriteNumber
     if (lastEventId === undefined) {
-      // An id without data is no event, but the client keeps it and can resume even before the first write.
+      // An id without data is not an event. But the client keeps the id, and can resume even before the first write.
       stream.send(Buffer.from(`id: ${streamed.eventId(now)}\n\n`))
       return
     }
@@ -55,12 +55,12 @@ export class EventStreams {
       reset()
       return
     }
-    // Sends a first piece, since the head is sent only with it and there may be no event for a while.
+    // Sends a first piece, because the head is only sent with a piece, and there may be no event for a while.
     stream.send(comment)
     this.#replay(stream, streamed, commits)
   }
 
-  /** Sends these commits before everything that is sent later. */
+  /** Sends these commits before any piece that is passed to the stream later. */
   #replay(stream: LiveStream, streamed: Streamed, commits: AsyncGenerator<Commit>): void {
     const slot = stream.openSlot()
     const fill = async () => {
@@ -77,7 +77,7 @@ export class EventStreams {
       }
       slot.close()
     }
-    // If the store fails, the client has to reconnect.
+    // If the store fails, the stream ends, and the client has to reconnect.
     fill().catch(() => stream.cut())
   }
 
@@ -85,7 +85,7 @@ export class EventStreams {
     const made = this.#events.get(write)
     if (made) return made
     const { stored, writeNumber } = write.commit
-    // The number of an unstored write may be reused, so the client must keep the previous id.
+    // The number of a write that is not stored may be reused, so the client must keep the previous id.
     const id = stored ? `id: ${streamed.eventId(writeNumber)}\n` : ''
     const event = Buffer.from(`event: values\n${id}data: ${write.records()}\n\n`)
     this.#events.set(write, event)

@@ -12,17 +12,17 @@ export interface StreamForm {
 interface StreamTimes {
   /** Milliseconds between the pieces that keep the connection open. */
   readonly keepAlive: number
-  /** Milliseconds for which the socket may accept no data. */
+  /** Milliseconds after which the stream ends if the socket accepts no data. */
   readonly drainTimeout: number
 }
 
 interface Piece {
   readonly bytes: Uint8Array
-  /** `LiveWrite.committedAt` of its message. */
+  /** `LiveWrite.committedAt` of the message in the piece. */
   readonly committedAt?: number | undefined
 }
 
-/** An endless answer in pieces. Each piece is sent with one `write` of the response, as one chunk in HTTP/1.1. */
+/** An endless answer in pieces. Each piece is one `write` of the response, which is one chunk in HTTP/1.1. */
 export class LiveStream {
   readonly #response: ServerResponse
   readonly #socket: Socket
@@ -30,7 +30,7 @@ export class LiveStream {
   readonly #drainTimeout: number
   readonly #keepAlive: NodeJS.Timeout
 
-  /** Sends the head. @param live notified when pieces are sent */
+  /** Sends the head. @param live notified when pieces have been sent */
   constructor(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -42,9 +42,9 @@ export class LiveStream {
     const response = reply.hijack().raw
     const { socket } = request.raw
     socket.setNoDelay(true)
-    // The idle timeout of the host may be shorter than the keepAlive of the client.
+    // The host's idle timeout may be shorter than the interval between keep-alives.
     socket.setTimeout(0)
-    // Ignored, since the `close` event of the socket reports a lost connection.
+    // Ignored, because `close` of the socket reports a lost connection.
     response.on('error', () => {})
     for (const [name, value] of Object.entries(reply.getHeaders())) {
       if (value !== undefined) response.setHeader(name, value)
@@ -75,7 +75,7 @@ export class LiveStream {
     return this.#socket.destroyed || this.#response.writableEnded
   }
 
-  /** Whether the client has closed its half of the connection. Most such clients have gone, but only a failed send shows that. */
+  /** Whether the client has closed its half of the connection. Most such clients have gone, but only a failed send proves it. */
   get isHalfClosed(): boolean {
     return this.#socket.readableEnded
   }
@@ -85,18 +85,18 @@ export class LiveStream {
     this.#outbox.push({ bytes, committedAt })
   }
 
-  /** Opens a place among the pieces that is filled later. */
+  /** Opens a place in the order of pieces, to be filled later. */
   openSlot(): Slot<Piece> {
     return this.#outbox.openSlot()
   }
 
-  /** Calls `listener` when the connection is gone, whoever ended it. */
+  /** Calls `listener` when the connection has ended, whichever side ended it. */
   onClose(listener: () => void): void {
-    // Not `close` of the response: a pipelined response that still waits for its turn does not emit it.
+    // Not `close` of the response: a pipelined response that still waits for its turn does not emit `close`.
     this.#socket.once('close', listener)
   }
 
-  /** Ends the answer as complete. */
+  /** Ends the answer normally. */
   end(): void {
     if (this.isClosed) return
     this.#outbox.pump()
@@ -107,7 +107,7 @@ export class LiveStream {
     this.onClose(() => clearTimeout(cut))
   }
 
-  /** Closes the connection at once; `end` would wait `drainTimeout` for a client that accepts no data. */
+  /** Closes the connection immediately. `end` would wait `drainTimeout` for a client that accepts no data. */
   cut(): void {
     this.#socket.destroy()
   }
@@ -146,7 +146,7 @@ export class OpenStreams {
     )
   }
 
-  /** Ends all streams, since a stopping host would wait for them. */
+  /** Ends all streams: a stopping host would wait for open streams. */
   endAll(): void {
     this.#isEnded = true
     for (const stream of this.#open.keys()) stream.end()
@@ -157,9 +157,9 @@ export function streamHeaders({ contentType }: Pick<StreamForm, 'contentType'>):
   return {
     'content-type': contentType,
     'cache-control': 'no-store',
-    // nginx would buffer pieces otherwise.
+    // Without this header, nginx would buffer pieces.
     'x-accel-buffering': 'no',
-    // A request after a stream would never be answered. A closed connection also does not delay a stopping host.
+    // A further request on the connection would never be answered. Also, a kept connection would delay a stopping host.
     connection: 'close',
   }
 }
