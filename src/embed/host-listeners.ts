@@ -7,7 +7,7 @@ import type { HostThings, ReadingListener } from './reading.ts'
 /**
  * `HostThings.on`.
  *
- * @param onDefect called with each error of a listener; must not throw @param assertOpen throws once the service is closed
+ * @param onDefect called with each error from a listener; must not throw @param assertOpen throws once the service is closed
  */
 export function createHostListeners(
   live: Pick<Live, 'subscribe' | 'unsubscribe'>,
@@ -26,7 +26,7 @@ export function createHostListeners(
     const subscriber = {
       deliver({ commit: { thingId, records } }: LiveWrite) {
         for (const record of records) {
-          // The listener may have stopped the calls during the previous record.
+          // The listener may have ended its subscription in the previous call.
           if (isStopped) return
           deliver(listener, thingId, record, onDefect)
         }

@@ -66,7 +66,7 @@ function rangeOf({ from, to }: ReadReadingsOptions): TimeRange {
 
 function millisecondsOf(name: string, time: Time): number {
   const milliseconds = typeof time === 'string' ? parseDatetime(time) : Number(time)
-  // No stored record is from before 1970.
+  // No record is from before 1970.
   if (milliseconds !== undefined && Number.isFinite(milliseconds))
     return Math.max(Math.floor(milliseconds), 0)
   throw new ThingwireError(

@@ -7,7 +7,7 @@ import { formatDatetime, latestDatetime } from '../core/record/datetime.ts'
 import { aThingId, thingOf } from './known-thing.ts'
 import type { NewReading, WriteReadingsOptions } from './reading.ts'
 
-/** Limits for the text of a refused write, of which only the first 200 characters are shown. */
+/** Limits for the text of a refused write. Only the first 200 characters of the text are shown. */
 const shownRecords = {
   depth: 4,
   maxArrayLength: 20,
@@ -21,7 +21,7 @@ interface HostWritesParts {
   readonly adminKey: string
 }
 
-/** Writes of the host, in the order of its calls. */
+/** Submits the writes of the host in the order of its calls. */
 export class HostWrites {
   readonly #parts: HostWritesParts
   readonly #turns = new Turns()
@@ -43,7 +43,7 @@ export class HostWrites {
     try {
       const request = new HostWrite(thingId, { values: spelled(records), ...options })
       const known = thingOf(this.#parts, thingId, 'write')
-      // While `turn.wait()` is pending, nothing else would handle a rejection of `known`.
+      // Without this handler, a rejection of `known` during `turn.wait()` would be unhandled.
       known.catch(() => {})
       await turn.wait()
       await known
@@ -55,7 +55,7 @@ export class HostWrites {
   }
 }
 
-/** Makes the text of the write only when `body` is read, since hardly any write is refused. */
+/** Creates the text of the write only when `body` is read: it is needed only for a refused write. */
 class HostWrite implements WriteRequest {
   readonly thingId: string
   readonly door = 'host'
@@ -72,7 +72,7 @@ class HostWrite implements WriteRequest {
   }
 }
 
-/** Replaces each `Date` and number by a datetime text. Anything but a list of records is kept: the write is then refused. */
+/** Replaces each datetime that is a `Date` or a number by text. Keeps a value that is not an array: the write is then refused. */
 function spelled(records: unknown): unknown {
   return Array.isArray(records) ? records.map(withDatetimeText) : records
 }
@@ -84,7 +84,7 @@ function withDatetimeText(record: unknown): unknown {
   return { ...record, datetime: datetimeText(Number(datetime)) }
 }
 
-/** The datetime text of a time; beyond the range of such texts, the number as text, which is then refused. */
+/** The datetime text of a time. Beyond the range of such texts, the number as text: the write is then refused. */
 function datetimeText(milliseconds: number): string {
   const isSpelled = Math.abs(milliseconds) <= latestDatetime
   return isSpelled ? formatDatetime(Math.floor(milliseconds)) : String(milliseconds)

@@ -22,7 +22,7 @@ export async function thingOf(
 
 /** @throws ThingwireError unknown_thing if the text does not have the form of an id, for example if it is a name */
 export function assertThingId(text: string): void {
-  // A token is refused, too: it is a secret that a program has no need to keep.
+  // A token is refused too: it is a secret, and a host does not need it.
   if (isThingId(text)) return
   throw new ThingwireError(
     'unknown_thing',

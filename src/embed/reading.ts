@@ -1,6 +1,6 @@
 import type { Geo } from '../core/record/geo.ts'
 
-/** A value that was read: JSON that was parsed for this reader alone, so the reader may change it. */
+/** A value that was read, as parsed JSON. Each reader gets its own copy, so it may change the value. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [member: string]: JsonValue }
 
 /** A point in time: a `Date`, milliseconds since 1970, or a text as in contract §2.1, such as `2026-11-21T09:30:00Z`. */
@@ -51,23 +51,23 @@ export interface ReadReadingsOptions {
 /** A returned promise is not awaited, but a rejection is reported to `onDefect`. */
 export type ReadingListener = (reading: Reading) => void | Promise<void>
 
-/** Writes, reads and listeners of a host, in its own process. No credential is needed. */
+/** Writes, reads and listeners for a host, in the same process. No credential is needed. */
 export interface HostThings {
   /**
    * Writes records of one thing, all or none, under the same rules, limits and order as over HTTP. Writes of one thing are stored
-   * in the order of the calls. A write refused for its content is listed among the thing's refused writes, with door `host`.
+   * in the order of the calls. A write that is refused for its content is listed as a refused write, with door `host`.
    *
    * @param records 1..10,000; must not be changed before the promise resolves
    * @returns a promise that resolves when every record is durable
    * @throws ThingwireError for the content (contract §2), with the bad records in `errors`; unknown_thing; too_many_resources
    * @throws ThingwireError if the write can be retried: write_rate_exceeded, record_rate_exceeded, too_many_waiting, store_timeout,
-   * store_unavailable, store_full; if it cannot: service_closed
+   * store_unavailable, store_full; if it cannot be retried: service_closed
    * @throws TypeError if an option is unknown
    */
   write(thingId: string, records: readonly NewReading[], options?: WriteReadingsOptions): Promise<void>
   /**
-   * Reads records of one resource, newest first. A read of more than 100 records waits its turn among other costly reads, and has
-   * all of them in memory at its end. The newest record of a magic resource is its state, as over HTTP (contract §6).
+   * Reads records of one resource, newest first. A read of more than 100 records waits its turn among other costly reads, and
+   * has all its records in memory at the end. The newest record of a magic resource is its state, as over HTTP (contract §6).
    *
    * @throws ThingwireError unknown_thing; unknown_resource (nothing was ever written to the key); invalid_limit, invalid_range;
    * store_unavailable; service_closed
@@ -75,9 +75,9 @@ export interface HostThings {
    */
   read(thingId: string, key: string, options?: ReadReadingsOptions): Promise<Reading[]>
   /**
-   * Calls `listener` once for each record of each broadcast write of every thing, whichever door and node the write used: after the
-   * commit, in the order in which writes were stored. A record that had already been stored is left out. An error of a listener
-   * goes to `onDefect`, and affects neither the service nor another listener.
+   * Calls `listener` once for each record of each broadcast write of every thing, whichever door and node the write used. The calls
+   * come after the commit, in the order in which writes were stored. A record that was already stored is left out. An error from a
+   * listener is passed to `onDefect`, and does not affect the service or other listeners.
    *
    * @returns a function that stops the calls
    * @throws ThingwireError service_closed @throws TypeError for another event, or if the listener is not a function
