@@ -21,7 +21,7 @@ const seconds = utcBuckets(1_000)
 const minutes = utcBuckets(60_000)
 const always = utcBuckets(1e15)
 
-/** Buckets of 1, 3, 1 and 5 seconds, repeated. */
+/** Buckets with lengths of 1, 3, 1 and 5 seconds, repeated. */
 const uneven = {
   at: (datetime: number) => {
     const base = Math.floor(datetime / 10_000) * 10_000
@@ -36,7 +36,7 @@ const uneven = {
   },
 }
 
-/** One bucket over all records of the key. */
+/** Aggregates all records of the key into one bucket. */
 async function whole(records: RecordStore): Promise<BucketSummary> {
   const answer = await records.aggregate(thing, key, { order: 'desc', limit: 1, buckets: always })
   assert.equal(answer?.buckets.length, 1)
@@ -44,7 +44,7 @@ async function whole(records: RecordStore): Promise<BucketSummary> {
   return answer.buckets[0] as BucketSummary
 }
 
-/** Appends records with these JSON texts as values, a second apart. @returns one bucket over all records of the key */
+/** Appends records with these JSON texts as values, at datetimes a second apart. @returns one bucket with all records of the key */
 async function ofValues(records: RecordStore, values: readonly string[]): Promise<BucketSummary> {
   await records.append(write(values.map((value, index) => ({ ...measured(index * 1_000, 0), value }))))
   return await whole(records)
@@ -126,7 +126,7 @@ export function aggregates({ test, capabilities }: Suite): void {
     })
 
     test(`aggregate() counts each earlier write, and never part of one (${order})`, async ({ records }) => {
-      // More records than a store reads in one step, with gaps in which the later writes put records.
+      // More records than a store reads in one step. Gaps between these records are filled by the later writes.
       await records.append(write(count(4_000).map(at => measured(at * 1_000, 'before'))))
       const [ofWrite, writes] = [40, 60]
       let stored = 0
@@ -168,7 +168,7 @@ export function aggregates({ test, capabilities }: Suite): void {
     await records.append(write(count(300).map(at => measured(10_000 + at * 100, at))))
     const late = count(50).map(at => measured(9_990 + at * 611, -at))
     await appendEach(records, late)
-    // The first record was written before, and must not be stored again.
+    // The first of these records is stored already, and must not be stored again.
     await records.append(write([measured(10_000, 0), measured(10_000, 1)]))
     const assertNow = async (message: string) => {
       for (const order of ['asc', 'desc'] as const) {

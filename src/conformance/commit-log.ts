@@ -44,7 +44,7 @@ export function commitLog({ test, testStage, capabilities }: Suite): void {
     for (const round of count(20)) {
       isWanted = false
       const before = count(5).map(value => records.append(write([received(`${round} ${value} before`)])))
-      // In some rounds the listener of logWhen() then changes its answer during a commit.
+      // Waits for a different time in each round, so that in some rounds the answer to logWhen() changes during a commit.
       for (let turns = 0; turns < round; turns++) await Promise.resolve()
       isWanted = true
       const taking = records.snapshot()
@@ -83,7 +83,7 @@ export function commitLog({ test, testStage, capabilities }: Suite): void {
     const delivered = listen(records)
     records.logWhen(() => true)
     const things = count(5).map(place => `${place}`.repeat(16))
-    // The last thing gets no write.
+    // The last thing is never written.
     for (const value of count(60)) {
       const thingId = things[(value % 7) % 4] ?? ''
       await records.append(write([received(value)], { thingId }))
@@ -205,7 +205,7 @@ function keepsForOthers({ test }: Pick<Suite, 'test'>): void {
   })
 }
 
-/** Tests only of a store that is not shared: a shared store logs every commit, because another process may want it. */
+/** Tests for stores that are not shared. A shared store logs every commit, because another process may need it. */
 function decidesAlone({ test }: Pick<Suite, 'test'>): void {
   test('trimLog() removes the given commits from the log, and nothing else', async ({ records }) => {
     const delivered = listen(records)

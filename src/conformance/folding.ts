@@ -7,14 +7,14 @@ interface Summarised extends Where {
   readonly buckets: Buckets
 }
 
-/** A bucket that is computed from its records. */
+/** The expected bucket, computed from its records. */
 interface Expected {
   readonly start: number
   readonly end: number
   readonly values: string[]
 }
 
-/** Every bucket of a range, read with as many calls as needed. @param limit maximum number of buckets of one call */
+/** Every bucket of a range, read with as many calls as needed. @param limit maximum number of buckets per call */
 export async function aggregateAll(
   records: Pick<RecordStore, 'aggregate'>,
   { thingId = thing, key: wanted = key, order = 'asc', limit = 10_000, cursor: _, ...range }: Summarised,
@@ -32,7 +32,7 @@ export async function aggregateAll(
   }
 }
 
-/** Asserts that the aggregates of a range agree with its records, as `read` returns them, by exact arithmetic. */
+/** Asserts that the aggregates of a range agree with the records that `read` returns. Uses exact arithmetic. */
 export async function assertFolded(
   records: Pick<RecordStore, 'aggregate' | 'read'>,
   query: Summarised,
@@ -54,7 +54,7 @@ export function assertSummary(summary: BucketSummary, values: readonly string[],
     {
       count: summary.count,
       numbers: summary.numbers,
-      // A summary must have 0 for -0, and deepEqual distinguishes them.
+      // A summary must contain 0 instead of -0. deepEqual distinguishes the two.
       min: summary.min,
       max: summary.max,
       first: summary.first,
@@ -105,16 +105,16 @@ function exact(number: number): bigint {
   return number < 0 ? -magnitude : magnitude
 }
 
-/** Allowed errors: one part in 10^15 of the result, and one in 10^28 of the sum of the magnitudes. */
+/** The allowed error is 10^-15 of the result plus 10^-28 of the sum of the magnitudes. */
 const [ofNumber, ofMagnitude] = [10n ** 15n, 10n ** 28n]
 
-/** Asserts that a number is near `sum / divisor`, or infinite if the quotient is beyond the range of a double. */
+/** Asserts that a number is near `sum / divisor`. It may be infinite if the quotient is beyond the range of a double. */
 function assertNear(number: number, sum: bigint, divisor: bigint, magnitude: bigint, message: string): void {
   const isBeyond = abs(sum) > exact(Number.MAX_VALUE) * divisor
   if (isBeyond && number === (sum > 0n ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY)) return
   assert.ok(Number.isFinite(number), `${message} is ${number}`)
   const difference = abs(exact(number) * divisor - sum)
-  // `divisor` allows an error of 2^-1074 in the quotient: doubles near 0 are no finer.
+  // Adding `divisor` allows an error of 2^-1074 in the quotient, which is the distance between doubles near 0.
   const allowed = abs(sum) / ofNumber + magnitude / ofMagnitude + divisor
   assert.ok(difference <= allowed, `${message} is ${number}`)
 }

@@ -1,11 +1,11 @@
 import { EventEmitter, once } from 'node:events'
 
-/** Milliseconds; far longer than a store needs for a delivery. */
+/** Milliseconds, far more than a store needs for a delivery. */
 const deadline = 30_000
 
 /** The items with which a listener was called, in order. */
 export interface Gathered<T> {
-  /** Waits for at least `count` items. @returns all items so far @throws Error if fewer arrive within 30 s */
+  /** Waits for at least `count` items. @returns all items that have arrived @throws Error if fewer arrive within 30 s */
   first(count: number): Promise<readonly T[]>
 }
 

@@ -4,7 +4,7 @@ import type { Append, RecordStore } from '../store/contract.ts'
 import { assertFolded } from './folding.ts'
 import { count, key, measured, received, removeAllOld, write } from './writes.ts'
 
-/** One change of a resource; times in milliseconds. */
+/** One change of a resource. Times are in milliseconds. */
 export type Action =
   | { readonly append: Append }
   | { readonly remove: { readonly from: number; readonly to: number } }
@@ -39,7 +39,7 @@ export class History {
     this.#seed = seed
     const random = new Random(seed)
     this.#random = random
-    // Huge numbers only in one history of three, because in a sum they hide all other numbers.
+    // Only one history in three contains huge numbers, because a huge number hides all other numbers in a sum.
     this.#kinds = values.slice(0, random.below(3) === 0 ? values.length : values.length - 1)
     this.#step = random.of([1, 50, 1_000, 30_000, 600_000])
   }
@@ -63,7 +63,7 @@ export class History {
     }
   }
 
-  /** @param random must not be the generator of the actions, so that calls of this method do not change the history */
+  /** @param random must not be the generator of the actions, or calling this method would change the history */
   async assertNow(records: Pick<RecordStore, 'aggregate' | 'read'>, random: Random): Promise<void> {
     const [from, to] = [this.#some(random), this.#some(random)]
     const range = random.of([
@@ -122,7 +122,7 @@ export class Random {
     this.#state = seed
   }
 
-  /** A whole number from 0 to `bound` - 1. */
+  /** A whole number from 0 to `bound`, exclusive. */
   below(bound: number): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state)

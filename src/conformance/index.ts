@@ -20,11 +20,11 @@ import { values } from './values.ts'
 export type { RegisterTest, StoreFactory, StorePlace } from './stage.ts'
 
 export interface ConformanceOptions {
-  /** Registers a test with the runner of your choice: vitest's `test`, `node:test`'s, or your own. */
+  /** Registers a test with the runner of your choice: `test` of vitest or of `node:test`, or your own function. */
   readonly test: RegisterTest
-  /** The capabilities that the drivers of the store declare; they alone decide which tests are left out. */
+  /** The capabilities that the drivers of the store declare. Tests for missing capabilities are left out. */
   readonly capabilities: StoreCapabilities
-  /** Makes a new, empty place for a store; called once in each test. */
+  /** Creates a new, empty place for a store. Called once in each test. */
   readonly factory: StoreFactory
 }
 

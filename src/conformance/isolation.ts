@@ -14,7 +14,7 @@ import {
   write,
 } from './writes.ts'
 
-/** Sorted keys that a store could confuse because of its separator, a common prefix or the case of letters. */
+/** Sorted keys that a store could confuse because of a separator, a common prefix, or upper and lower case. */
 const keys = [
   ...'$geo $settings $settings.a - -- . .. 0 00 1 10 A AB _ __proto__'.split(' '),
   ...'a a- a-b a. a.b a.b.c a0 aB a_ a_b aa ab b constructor toString'.split(' '),

@@ -71,7 +71,7 @@ export function lifeCycle({ test, capabilities }: Suite): void {
       Object.values(calls).map(call => call(store).then(() => settled++)),
     )
     await store.close()
-    // The callers are notified a few turns of the event loop after close() resolves.
+    // The writes settle a few turns of the event loop after close() resolves.
     await Promise.all(working)
     assert.equal(settled, working.length)
   })

@@ -83,7 +83,7 @@ export function listeners({ test }: Suite): void {
 
   test('onCommit() calls its listener when the records of the commit can be read', async ({ records }) => {
     const reads: Promise<readonly StoredRecord[]>[] = []
-    // Caught, so that a failed read fails the assertion below and is no unhandled rejection.
+    // The error is caught, so that a failed read fails the assertion below and is not an unhandled rejection.
     records.onCommit(() => reads.push(readAll(records).catch(() => [])))
     await records.append(write([measured(1_000, 'a')]))
     assert.deepEqual(await Promise.all(reads), [[{ key: 'temperature', datetime: 1_000, value: '"a"' }]])
@@ -207,7 +207,7 @@ export function removalDelivered({ test, testStage, capabilities }: Suite): void
   })
 }
 
-/** The latest value (JSON text) of `temperature`, worked out from the delivered commits alone. */
+/** The latest value (JSON text) of `temperature`, computed only from the delivered commits. */
 function follow(delivered: readonly Commit[]): string | undefined {
   let latest: { readonly datetime: number; readonly value: string } | undefined
   for (const { thingId, records, latest: states } of delivered) {

@@ -7,7 +7,7 @@ import type { Stage, Suite } from './stage.ts'
 import { listen, numbersOf, plain, put, readWholeLog, state, stateful } from './views.ts'
 import { count, key, measured, otherThing, readAll, received, thing, valuesOf, write } from './writes.ts'
 
-/** Tests that each node of a `shared` store learns of the writes and changes of other nodes. */
+/** Tests that the nodes of a `shared` store see the writes and changes of other nodes. */
 export function nodes({ testStage, capabilities }: Suite): void {
   if (!capabilities.shared) return
   const test = testOfTwo(testStage, twoNodes)
@@ -219,7 +219,7 @@ export function leading({ testStage, capabilities }: Suite): void {
 
 const name = 'client/\u{1f600} a "b"\n'
 
-/** Tests of locks that are taken over within one store, and by another node if the store is `shared`. */
+/** Tests that locks can be taken over within one store and, if the store is `shared`, by another node. */
 export function locks({ test: testOne, testStage, capabilities }: Suite): void {
   const settings = [{ where: '', open: oneStore }]
   if (capabilities.shared) settings.push({ where: ' by another node', open: twoNodes })
@@ -231,7 +231,7 @@ export function locks({ test: testOne, testStage, capabilities }: Suite): void {
       await before.records.append(write([received(1)], { lock: lost }))
       const delivered = listen(before.records)
       const taking = after.locks.take(name)
-      // Within one store, the append is called while the take is being committed.
+      // Within one store, the test appends while the lock is being taken.
       if (before !== after) await taking
       const refused = before.records.append(
         write([received(2)], {

@@ -16,7 +16,7 @@ import {
   write,
 } from './writes.ts'
 
-/** Datetimes around powers of 10 and 2, at which numbers get longer as text or bytes and a wrong order would show. */
+/** Datetimes around powers of 10 and 2. There, numbers get longer as text or as bytes, so that a wrong order would show. */
 const datetimes = [
   ...[0, 1, 2, 12].flatMap(exponent => [10 ** exponent - 1, 10 ** exponent]),
   ...[8, 16, 31, 32, 40].flatMap(exponent => [2 ** exponent - 1, 2 ** exponent]),
@@ -158,7 +158,7 @@ export function receiptTimes({ test, testStage, capabilities }: Suite): void {
   }
 }
 
-/** Runs a task while `Date.now` of this process is ahead. @param ahead milliseconds */
+/** Runs a task while `Date.now` of this process is ahead. @param ahead how far, milliseconds */
 async function withClock<T>(ahead: number, task: () => Promise<T>): Promise<T> {
   const { now } = Date
   Date.now = () => now() + ahead
@@ -219,7 +219,7 @@ export function inOrder({ test, testStage, capabilities }: Suite): void {
 
 const passing = (value: unknown) => write([received(value)], { store: false })
 
-/** Streams, sessions and magic resources keep write numbers as positions: if a number were reused, they would skip a write. */
+/** Streams, sessions and magic resources store write numbers as positions. If a number were reused, a write would be skipped. */
 export function writeNumbers({ testStage, capabilities }: Suite): void {
   if (!capabilities.durable) return
 
@@ -272,7 +272,7 @@ export function writeNumbers({ testStage, capabilities }: Suite): void {
   }
 }
 
-/** Asserts that the first write number after a reopen is greater than every delivered one. */
+/** Asserts that the first write number after a reopen is greater than every delivered write number. */
 async function reusesNone(stage: Stage, writeSome: (store: Store) => Promise<void>): Promise<void> {
   const store = await stage.open()
   const delivered = listen(store.records)

@@ -13,7 +13,7 @@ import {
   write,
 } from './writes.ts'
 
-/** Values 0..39 at ten datetimes, four records each: some pages end between records of one datetime. */
+/** Values 0..39 at ten datetimes, four per datetime, so that some pages end between records with the same datetime. */
 const present = count(40).map(value => measured(10_000 + Math.floor(value / 4) * 1_000, value))
 
 export function paging({ test }: Suite): void {
@@ -23,7 +23,7 @@ export function paging({ test }: Suite): void {
     const sizes: number[] = []
     for await (const page of pages(records, { order: 'asc', limit: 1_000 })) {
       sizes.push(page.length)
-      // A store whose cursors make no progress then fails instead of hanging.
+      // If the cursors of a store make no progress, the test fails instead of hanging.
       if (sizes.length > large.length) break
     }
     const read = sizes.reduce((sum, size) => sum + size, 0)
@@ -54,7 +54,7 @@ export function paging({ test }: Suite): void {
         read.push(...page.map(({ value }) => JSON.parse(value)))
         if (++round > 10) continue
         const here = page.at(-1)?.datetime ?? 0
-        // Before the cursor, at its datetime, after it, and beyond all records.
+        // Datetimes before, at and after the cursor's datetime, and before and after all records.
         const around = [here - 1_000, here - 1, here, here, here + 1, here + 1_000, 1, 1_000_000 + round]
         await records.append(write(around.map((datetime, place) => measured(datetime, `${round} ${place}`))))
       }
@@ -115,7 +115,7 @@ export function paging({ test }: Suite): void {
   })
 }
 
-/** Values of records at 1,000, 2,000 (twice), 3,000 and 4,000 ms; `cases` lists ranges with the values in each range. */
+/** Values of records at 1,000, 2,000 (twice), 3,000 and 4,000 ms; `cases` lists ranges, each with its values. */
 const stored = ['1', '2a', '2b', '3', '4']
 const cases: readonly (readonly [description: string, range: Where, values: readonly string[]])[] = [
   ['no bounds take all', {}, stored],

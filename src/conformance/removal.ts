@@ -164,7 +164,7 @@ export function removalOfOld({ test, capabilities }: Suite): void {
       records.remove(thing, key, { from: 2_500, to: 3_000 }),
       ...newer,
     ])
-    // The record that was the newest during the removal may be left.
+    // The record that was the newest record during the first removal may remain.
     const left = await removeAllOld(records, 10_000)
     assert.equal(removed + also + left, many.length)
     const expected = count(50).map(value => `new ${value}`)
@@ -179,7 +179,7 @@ export function removalOfOld({ test, capabilities }: Suite): void {
       for (let turns = 0; turns < round; turns++) await setImmediate()
       await Promise.all([removing, removeAllOld(records, 1_000)])
       const left = await valuesOf(records)
-      // If remove() ends last, nothing is left.
+      // If remove() ends last, no record is left.
       assert.ok(left.length <= 1, `${left.length} records are left`)
       const latest = delivered.at(-1)?.latest[0]?.record?.value
       assert.equal(latest, left[0] === undefined ? undefined : JSON.stringify(left[0]))
@@ -191,7 +191,7 @@ export function removalOfOld({ test, capabilities }: Suite): void {
     const crowd = count(600).map(value => measured(1_000, value))
     await records.append(write([...crowd, measured(2_000, 'newer')]))
     assert.equal(await removeAllOld(records, 2_000), 600)
-    // So many records of one datetime that a driver may store them in another form than a few.
+    // With so many records of one datetime, a driver may store them in a different form.
     const others = count(300).map(value => measured(1_000, `other ${value}`))
     await records.append(write(others))
     await records.append(write([...crowd, measured(2_000, 'newer')]))

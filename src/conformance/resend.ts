@@ -18,7 +18,7 @@ import {
   write,
 } from './writes.ts'
 
-/** Tests of contract §4.4 (a) and (b). */
+/** Tests contract §4.4 (a) and (b). */
 export function resend({ test, testStage, capabilities }: Suite): void {
   test('append() stores a record with a datetime once, however often it is sent', async ({ records }) => {
     const batch = write([measured(2_000, 'b'), measured(1_000, 'a'), measured(3_000, 'c')])
@@ -186,7 +186,7 @@ const answer: WriteAnswer = {
   rejected: [{ index: 1, field: 'key', reason: 'invalid_key', message: 'key must be …' }],
 }
 
-/** Tests of contract §4.4 (c). */
+/** Tests contract §4.4 (c). */
 export function writeIds({ test, testStage, capabilities }: Suite): void {
   test('append() of a repeated write id gives the first answer, and has no effect', async ({ records }) => {
     const delivered = listen(records)
@@ -279,7 +279,7 @@ export function writeIds({ test, testStage, capabilities }: Suite): void {
   })
 }
 
-/** Tests of writes with expired tickets. They use the driver directly, since `openStore` would hide its behaviour. */
+/** Tests writes with expired tickets. Uses the driver directly, because `openStore` would hide the driver's behaviour. */
 export function tickets({ testStage }: Suite): void {
   testStage('append() of a driver drops a write whose ticket has expired', async stage => {
     const { records } = await stage.openDriver()
@@ -308,7 +308,7 @@ export function tickets({ testStage }: Suite): void {
     const kept = tried.filter(({ receipt }) => receipt !== undefined)
     const isAnyLate = kept.some(({ isLate }) => isLate)
     assert.ok(isAnyLate, 'no ticket expired before its write was committed')
-    // After this, every write that the store began has been delivered.
+    // After catchUp(), every write that the store has begun is delivered.
     await records.catchUp()
     const deliveries = delivered.map(({ records, broadcast }) => [records[0]?.value, broadcast])
     const expected = kept.map(({ value, broadcast }) => [JSON.stringify(value), broadcast])
@@ -325,11 +325,11 @@ interface Tried {
   readonly broadcast: boolean
   /** Whether the ticket had expired when the write settled. */
   readonly isLate: boolean
-  /** undefined if the write was dropped. */
+  /** Undefined if the write was dropped. */
   readonly receipt: Receipt | undefined
 }
 
-/** Appends 40 writes. Their tickets expire at different moments: between the call and the commit, or later. */
+/** Appends 40 writes. Each ticket expires at a different moment: between the call and the commit, or later. */
 async function expireMeanwhile(records: DriverRecords): Promise<Tried[]> {
   const tried: Tried[] = []
   for (const value of count(40)) {
@@ -337,7 +337,7 @@ async function expireMeanwhile(records: DriverRecords): Promise<Tried[]> {
     const expire = () => {
       ticket.expired = true
     }
-    // The store calls this function when it has begun to commit the write.
+    // The store calls this function after it has begun to commit the write.
     records.logWhen(() => {
       if (value % 2 === 0) expire()
       return true

@@ -4,7 +4,7 @@ import type { Suite } from './stage.ts'
 import { listen } from './views.ts'
 import { count, key, otherThing, received, thing, valuesOf, write } from './writes.ts'
 
-/** A write of one record under each key. */
+/** A write with one record for each key. */
 function limited(maximumResources: number, keys: readonly string[], more: Partial<Append> = {}): Append {
   const records = keys.map((name, value) => received(value, { key: name }))
   return write(records, { maximumResources, ...more })

@@ -86,7 +86,7 @@ export function snapshots({ test, capabilities }: Suite): void {
   })
 }
 
-/** Records for more than two pages of `latest`. */
+/** Enough records for more than two pages of `latest`. */
 const manyRecords = count(1_500).map(number => received(number, { key: `key-${number}` }))
 const closed = { reason: 'store_unavailable' }
 

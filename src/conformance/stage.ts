@@ -3,11 +3,11 @@ import { openStore } from '../store/open-store.ts'
 
 /** A place where a store keeps its data, such as a directory or a key prefix on a server. */
 export interface StorePlace {
-  /** Makes a driver that is not open yet. If the store is `durable`, each driver finds the data of the previous driver. */
+  /** Creates a driver that is not open yet. If the store is `durable`, each driver finds the data of the previous driver. */
   driver(): StoreDriver
-  /** Removes the place. Called when every driver on it is closed. */
+  /** Removes the place. Called when all drivers of the place are closed. */
   cleanUp(): Promise<void>
-  /** Marks the data as written in a newer format than the store knows. Required if the store is `durable`. */
+  /** Marks the data as having a newer format than the store knows. Required if the store is `durable`. */
   writeNewerFormat?(): Promise<void>
 }
 
@@ -17,16 +17,16 @@ export type RegisterTest = (name: string, body: () => Promise<void>) => void
 
 export interface Suite {
   readonly capabilities: StoreCapabilities
-  /** Registers a test of one open store on a place of its own. */
+  /** Registers a test with one open store in a new place. */
   test(name: string, body: (store: Store) => Promise<void>): void
-  /** Registers a test that opens its stores itself, on a place of its own. */
+  /** Registers a test that opens stores itself, in a new place. */
   testStage(name: string, body: (stage: Stage) => Promise<void>): void
 }
 
-/** Milliseconds; far longer than a commit takes, because the suite does not judge speed. */
+/** Milliseconds, far more than a commit takes: the suite does not judge speed. */
 const storeTimeout = 60_000
 
-/** The place of one test, with the stores that are open on it. Stores that the test leaves open are closed at its end. */
+/** The place of one test, with its open stores. Stores that the test leaves open are closed at the end of the test. */
 export class Stage {
   readonly place: StorePlace
   readonly #open: Pick<Store, 'close'>[] = []

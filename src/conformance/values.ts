@@ -4,7 +4,6 @@ import { count, measured, readAll, write } from './writes.ts'
 
 const deep = count(32).reduce<unknown>(inner => [inner], 'deep')
 
-/** JSON texts of values. */
 const texts = [
   '0',
   '-1',

@@ -11,7 +11,7 @@ import type {
 } from '../store/contract.ts'
 import { measuredAt, write } from './writes.ts'
 
-/** The key of a magic resource, which has a state. A store treats all such keys alike. */
+/** The key of a magic resource, which has a state. A store treats all magic resources alike. */
 export const stateful = '$geo'
 
 export function state(value: unknown, more: Partial<StoredRecord> = {}): Latest {
@@ -19,12 +19,12 @@ export function state(value: unknown, more: Partial<StoredRecord> = {}): Latest 
   return { key: record.key, record }
 }
 
-/** A write of states alone. */
+/** A write of states, without records. */
 export function put(states: readonly Latest[], more: Partial<Append> = {}): Append {
   return write([], { states, ...more })
 }
 
-/** The content of a new snapshot, sorted by thing and key. */
+/** The rows of a new snapshot, sorted by thing and key. */
 export async function latestNow(records: RecordStore, query: LatestQuery = {}): Promise<Row[]> {
   const snapshot = await records.snapshot()
   try {
@@ -49,7 +49,7 @@ export function rowsOf(latest: readonly LatestOfThing[]): Row[] {
     .toSorted(([thing, key], [otherThing, other]) => (`${thing} ${key}` < `${otherThing} ${other}` ? -1 : 1))
 }
 
-/** Reads the log page by page: all of it, or the commits of the things for which `isOf` is true. */
+/** Reads the log page by page. Reads all commits, or only commits of things for which `isOf` is true. */
 export async function readWholeLog(
   records: Pick<RecordStore, 'readLog'>,
   { order = 'asc', limit = 7, ...query }: Partial<Pick<LogQuery, 'order' | 'limit' | 'isOf'>> = {},
@@ -78,7 +78,7 @@ export function numbersOf(commits: readonly Commit[]): number[] {
   return commits.map(({ writeNumber }) => writeNumber)
 }
 
-/** A copy of the commit without `outline`; a store may parse `records` and `latest` only when they are read. */
+/** A plain copy of the commit, without `outline`. In the original, `records` and `latest` may be parsed only when read. */
 export function plain(commit: Commit): Commit {
   const { thingId, writeNumber, receivedAt, records, latest, stored, broadcast, isElsewhere } = commit
   const members = { thingId, writeNumber, receivedAt, records, latest, stored, broadcast }

@@ -20,12 +20,12 @@ export const key = 'temperature'
 
 type Sent = Omit<NewRecord, 'place'>
 
-/** A record whose sender gave the datetime. */
+/** A record with a datetime from its sender. */
 export function measured(datetime: number, value: unknown, more: Partial<StoredRecord> = {}): Sent {
   return { key, datetime, value: JSON.stringify(value), explicit: true, ...more }
 }
 
-/** A record without a datetime of its own. */
+/** A record without a datetime from its sender. */
 export function received(value: unknown, more: Partial<StoredRecord> = {}): Sent {
   return { ...measured(measuredAt, value, more), datetime: Number.NaN, explicit: false }
 }
@@ -56,7 +56,7 @@ export function waitedFor(): Waiting {
 /** The ticket state of a write whose caller has given up. */
 export const givenUp: Waiting = { expired: true, deadline: 0 }
 
-/** Appends to a driver, with a promise instead of the ticket. */
+/** Appends to a driver. Returns a promise instead of using a ticket. */
 export function appendTo(
   records: Pick<DriverRecords, 'append'>,
   append: Append,
@@ -65,7 +65,7 @@ export function appendTo(
   return promised(waiting, ticket => records.append(append, ticket))
 }
 
-/** Puts documents into a driver, with a promise instead of the ticket. */
+/** Puts documents into a driver. Returns a promise instead of using a ticket. */
 export function putTo(
   documents: Pick<DriverDocuments, 'put'>,
   put: DocumentPut,
@@ -74,7 +74,7 @@ export function putTo(
   return promised(waiting, ticket => documents.put(put, 'keep', ticket))
 }
 
-/** Appends each record in a write of its own, all writes at the same time. */
+/** Appends each record in a separate write, all writes at the same time. */
 export async function appendEach(records: RecordStore, newRecords: readonly Sent[]): Promise<void> {
   await Promise.all(newRecords.map(record => records.append(write([record]))))
 }
@@ -117,7 +117,7 @@ export async function* pages(
 
 const readsInARow = 100
 
-/** Calls `read` again and again until `working` settles. @throws any error of `working` or `read` */
+/** Calls `read` repeatedly until `working` settles. @throws any error from `working` or `read` */
 export async function readDuring(working: Promise<unknown>, read: () => Promise<unknown>): Promise<void> {
   let isWorking = true
   const settled = working.finally(() => {
@@ -126,7 +126,7 @@ export async function readDuring(working: Promise<unknown>, read: () => Promise<
   try {
     for (let reads = 1; isWorking; reads++) {
       await read()
-      // Reads that resolve in microtasks alone would starve the writes.
+      // Reads that resolve only in microtasks would starve the writes.
       if (reads % readsInARow === 0) await setImmediate()
     }
   } finally {
@@ -135,7 +135,7 @@ export async function readDuring(working: Promise<unknown>, read: () => Promise<
   await settled
 }
 
-/** Whole numbers from 0 to `count` - 1. */
+/** The whole numbers from 0 to `count`, exclusive. */
 export function count(count: number): number[] {
   return Array.from({ length: count }, (_, index) => index)
 }
@@ -147,7 +147,7 @@ export function ascending(numbers: Iterable<number>): number[] {
 /** Records with the values 0..9, a second apart. */
 export const tenSeconds = count(10).map(value => measured(value * 1_000, value))
 
-/** Calls `removeOld` until it has removed all old records of a resource. @returns how many it removed */
+/** Calls `removeOld` until all old records of a resource are removed. @returns the number of removed records */
 export async function removeAllOld(
   records: RecordStore,
   before: number,
