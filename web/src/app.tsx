@@ -22,7 +22,7 @@ export function App() {
       <TopBar principal={now.signedIn.principal} />
       <LiveBar state={now.signedIn.live.state} />
       <LinkOffer />
-      {/* By the credential: a page keeps nothing of who was signed in before. */}
+      {/* The key makes a new page for each credential, so that no state of the previous user is kept. */}
       <main key={now.signedIn.credential}>
         <PageOf signedIn={now.signedIn} />
       </main>
@@ -38,7 +38,7 @@ function PageOf({ signedIn }: { readonly signedIn: SignedIn }) {
   if (to.page === 'none') return <NoPage hash={to.hash} />
   if (to.page === 'connect') return <Connect key={to.thingId} signedIn={signedIn} thingId={to.thingId} />
   if (to.page === 'thing') return <ThingPage key={to.thingId} signedIn={signedIn} thingId={to.thingId} />
-  // A thing sees nothing but itself.
+  // A thing may only see itself.
   if (principal.kind === 'thing') return <ThingPage signedIn={signedIn} thingId={principal.thingId} />
   return <ThingsPage signedIn={signedIn} />
 }

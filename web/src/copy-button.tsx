@@ -6,7 +6,7 @@ interface CopyButtonProps {
   readonly label?: string
 }
 
-/** Copies a text, and says for a moment whether it could. */
+/** Copies a text. For a moment, shows whether the text could be copied. */
 export function CopyButton({ text, label = 'Copy' }: CopyButtonProps) {
   const [state, setState] = useState<'idle' | 'copied' | 'failed'>('idle')
   useEffect(() => {
@@ -19,7 +19,7 @@ export function CopyButton({ text, label = 'Copy' }: CopyButtonProps) {
       type="button"
       aria-live="polite"
       onClick={async event => {
-        // Looked up now: the event has no target any more once it is over.
+        // Read before the `await`: after the event, `currentTarget` is null.
         const beside = event.currentTarget
         setState((await copy(text, beside)) ? 'copied' : 'failed')
       }}
@@ -34,7 +34,7 @@ async function copy(text: string, beside: HTMLElement): Promise<boolean> {
     await navigator.clipboard.writeText(text)
     return true
   } catch {
-    // Browsers have no clipboard for pages that came over plain http from another machine.
+    // Browsers do not let a page use the clipboard if it was loaded over plain http from another machine.
     return copyFromField(text, beside)
   }
 }
@@ -44,7 +44,7 @@ function copyFromField(text: string, beside: HTMLElement): boolean {
   field.value = text
   field.style.position = 'fixed'
   field.style.opacity = '0'
-  // Inside an open dialog nothing else can have the focus.
+  // While a dialog is open, only elements inside the dialog can have the focus.
   beside.parentElement?.append(field)
   field.select()
   const isCopied = document.execCommand('copy')

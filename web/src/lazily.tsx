@@ -17,14 +17,14 @@ export function lazily<Props extends object>(
   function Lazily(props: Props) {
     const [state, setState] = useState<'loading' | 'loaded' | 'failed'>(loaded ? 'loaded' : 'loading')
     useEffect(() => {
-      // Even where it is loaded: that may have come between what this rendered and here.
+      // Called even if `loaded` was set: the code may have been loaded after this was rendered.
       loadOnce().then(
         () => setState('loaded'),
         () => setState('failed'),
       )
     }, [])
     if (state === 'failed') {
-      // A newer version of the page may have taken the place of the files that this one asks for.
+      // A newer version of the page may have replaced the files that this version needs.
       return <p class="notice">This part of the page could not be loaded. Reload the page.</p>
     }
     const Component = loaded
@@ -32,7 +32,7 @@ export function lazily<Props extends object>(
   }
   return Object.assign(Lazily, {
     preload() {
-      // What shows the component says that it could not be loaded.
+      // The component shows the failure when it is displayed.
       loadOnce().catch(() => {})
     },
   })

@@ -1,6 +1,6 @@
 import { usePageTitle } from './page-title.ts'
 
-/** For an address that names no page of whoever is signed in. @param hash of the address */
+/** Shown for an address without a page, or without a page for this principal. @param hash of the address */
 export function NoPage({ hash }: { readonly hash: string }) {
   usePageTitle('No such page')
   return (

@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks'
 
-/** What the browser calls the page, as long as the component is there. */
+/** Sets the title of the page while the component is mounted. */
 export function usePageTitle(title: string): void {
   useEffect(() => {
     document.title = `${title} – Thingwire`

@@ -1,5 +1,5 @@
 import { type ReadonlySignal, signal } from '@preact/signals'
-// First: what it takes out of the hash is on no page.
+// Imported first: it removes the session from the hash, which would not be a page.
 import './session/link-session.ts'
 
 type Route =
@@ -20,7 +20,7 @@ export const route: ReadonlySignal<Route> = current
 
 function routeOf(hash: string): Route {
   if (hash === '#/operator') return { page: 'operator' }
-  // The query is the page's own: it says what of it is shown.
+  // The query is ignored here. It belongs to the page (`View`).
   const [, thingId, connect] = /^#\/things\/([a-z2-7]{16})(\/connect)?(?:\?|$)/.exec(hash) ?? []
   if (thingId === undefined) return /^(#\/?)?$/.test(hash) ? { page: 'things' } : { page: 'none', hash }
   return { page: connect === undefined ? 'thing' : 'connect', thingId }

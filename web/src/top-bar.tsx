@@ -4,7 +4,7 @@ import { route } from './route.ts'
 import { signOut } from './session/session.ts'
 import { Moment } from './time/moment.tsx'
 
-/** The name of the product, the pages that the principal has, who that is, and the way out. */
+/** The product name, links to the principal's pages, the principal and the sign-out button. */
 export function TopBar({ principal }: { readonly principal: Principal }) {
   const { page } = route.value
   return (

@@ -1,24 +1,24 @@
 import type { Api } from './http.ts'
 import type { ThingsPage, ThingsQuery } from './things.ts'
 
-/** What only the admin key may do (`/v2/admin/…`). Every function throws `ApiError`. Times are RFC 3339. */
+/** Requests that need the admin key (`/v2/admin/…`). Every function throws `ApiError`. Times are in RFC 3339. */
 
 export interface NewThing {
   readonly thingId: string
-  /** Told this once. */
+  /** Sent only in this answer. */
   readonly thingToken: string
 }
 
 interface NewToken {
   readonly tokenId: string
-  /** Told this once. */
+  /** Sent only in this answer. */
   readonly thingToken: string
 }
 
 export interface TokenSummary {
   readonly tokenId: string
   readonly createdAt: string
-  /** Whether it ever was. */
+  /** Whether the token was ever used. */
   readonly used: boolean
 }
 
@@ -37,7 +37,7 @@ interface SessionTerms {
 
 export interface NewSession {
   readonly sessionId: string
-  /** Told this once. */
+  /** Sent only in this answer. */
   readonly sessionToken: string
   readonly expiresAt: string
 }
@@ -51,18 +51,18 @@ export interface SessionSummary {
   readonly mintedBy: 'operator' | 'thing'
 }
 
-/** How far records get to the central server. */
+/** The state of forwarding to the central server. */
 export interface Forwarding {
   readonly target: string
   readonly connected: boolean
-  /** Why the central server is not reached. */
+  /** Why the central server cannot be reached. */
   readonly problem?: string
   /** Why a changed thing map is not used. */
   readonly mapProblem?: string
   readonly waiting: {
     readonly records: number
     readonly bytes: number
-    /** False while a backlog from before the start is still counted. */
+    /** False while the records that waited before the start are still being counted. */
     readonly counted: boolean
     readonly oldest?: string
   }
@@ -70,7 +70,7 @@ export interface Forwarding {
   readonly refusedRecords: number
   readonly droppedRecords: number
   readonly held: readonly { readonly thingId: string; readonly why: string; readonly since: string }[]
-  /** The newest. */
+  /** The newest refused records. */
   readonly refused: readonly {
     readonly thingId: string
     readonly key: string
@@ -78,7 +78,7 @@ export interface Forwarding {
     readonly reason: string
     readonly message: string
   }[]
-  /** In the thing map; no thing of the server has these ids. */
+  /** Ids in the thing map that no thing of the server has. */
   readonly unknownThings: readonly string[]
 }
 
@@ -89,7 +89,7 @@ interface SessionsPage {
 }
 
 /**
- * A page of all things. The server looks at 1,000 of them at a time: pages that have none of the name are passed over.
+ * A page of all things. The server searches 1,000 things per request; a page without a match is skipped.
  */
 export async function listThings(api: Api, query: ThingsQuery, signal?: AbortSignal): Promise<ThingsPage> {
   let cursor = query.cursor
@@ -108,7 +108,7 @@ export function renameThing(api: Api, thingId: string, name: string): Promise<vo
   return api.send('PATCH', `/v2/admin/things/${thingId}`, { name })
 }
 
-/** Its tokens end at once; its records are removed in the background. */
+/** The thing's tokens become invalid immediately. Its records are removed in the background. */
 export function removeThing(api: Api, thingId: string): Promise<void> {
   return api.send('DELETE', `/v2/admin/things/${thingId}`)
 }
@@ -156,14 +156,13 @@ export function removeSession(api: Api, sessionId: string): Promise<void> {
   return api.send('DELETE', `/v2/admin/sessions/${sessionId}`)
 }
 
-/** None where nothing is forwarded. */
+/** Empty if records are not forwarded. */
 export async function readForwarding(api: Api): Promise<readonly Forwarding[]> {
   const path = '/v2/admin/forward?limit=10'
   const answer = await api.get<Forwarding | { readonly target: null }>(path)
   return answer.target === null ? [] : [answer]
 }
 
-/** Parameters that are undefined are left out. */
 function pathWith(path: string, parameters: object): string {
   const given = Object.entries(parameters).filter(([, value]) => value !== undefined)
   return `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`

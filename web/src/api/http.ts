@@ -4,7 +4,7 @@ import { nextOf } from './link.ts'
 
 /** One fault of a refused write. */
 interface RefusedRecord {
-  /** Of the record in the write. */
+  /** Place of the record in the write, from 0. */
   readonly index: number
   readonly field: string
   readonly reason: string
@@ -19,13 +19,13 @@ interface Refusal {
   readonly errors?: readonly RefusedRecord[]
 }
 
-/** A request that was refused, or not answered. */
+/** A request that was refused or got no answer. */
 export class ApiError extends Error {
   /** HTTP status; 0 if the server did not answer. */
   readonly status: number
   /** The stable reason code of docs/reference/errors.md; `no_answer` if the server did not answer. */
   readonly reason: string
-  /** Seconds to wait before asking again, where the server said so. */
+  /** Seconds to wait before the next attempt, if the server sent them. */
   readonly retryAfter?: number
   /** The faults of a refused write. */
   readonly errors?: readonly RefusedRecord[]
@@ -42,21 +42,21 @@ export class ApiError extends Error {
 
 interface Page<T> {
   readonly body: T
-  /** The address of what follows (`Link: rel="next"`), to be given to `getPage`. */
+  /** The address of the next page (`Link: rel="next"`), for `getPage`. */
   readonly next?: string
-  /** How long the intervals are that the server chose (`Thingwire-Interval`), such as `5m`. */
+  /** Length of the intervals, if the server chose it (`Thingwire-Interval`), for example `5m`. */
   readonly interval?: string
 }
 
-/** The server's HTTP interface as one principal sees it. All methods throw `ApiError`; an aborted one an AbortError. */
+/** The server's HTTP interface, used with one credential. All methods throw `ApiError`, or an AbortError when aborted. */
 export interface Api {
-  /** @param path such as `/v2/things`, or an address of `Page.next` */
+  /** @param path a path such as `/v2/things`, or `Page.next` */
   get<T>(path: string, signal?: AbortSignal): Promise<T>
   getPage<T>(path: string, signal?: AbortSignal): Promise<Page<T>>
   send<T>(method: 'POST' | 'PATCH' | 'PUT' | 'DELETE', path: string, body?: unknown): Promise<T>
 }
 
-/** @param onDoubt called when an answer is 401: the credential may have ended */
+/** @param onDoubt called after a 401 answer: the credential may have become invalid */
 export function createApi(credential: string, onDoubt: () => void = () => {}): Api {
   async function request<T>(path: string, init: RequestInit): Promise<Page<T>> {
     const asked = Date.now()

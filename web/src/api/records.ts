@@ -1,6 +1,6 @@
 import type { Api } from './http.ts'
 
-/** A record, as reads and live messages give it. */
+/** A record in the form of reads and live messages. */
 export interface ReadingRecord {
   readonly key: string
   readonly value: unknown
@@ -9,21 +9,21 @@ export interface ReadingRecord {
   readonly geo?: { readonly lat: number; readonly long: number }
 }
 
-/** What the records of one interval come to: an answer to `points`. */
+/** A summary of the records of one interval, as a read with `points` returns it. */
 export interface IntervalRecord {
-  /** The start of the interval: RFC 3339, UTC. */
+  /** Start of the interval, RFC 3339, UTC. */
   readonly datetime: string
-  /** Null if there is no number among them. */
+  /** Null if no value is a number. */
   readonly avg: number | null
   readonly min: number | null
   readonly max: number | null
-  /** Of all records, numbers or not. */
+  /** Number of records, with any value. */
   readonly count: number
   readonly first: unknown
   readonly last: unknown
 }
 
-/** The path of a resource of a thing, with a query. */
+/** The path of a thing's resource, with a query. */
 export function resourcePath(
   thingId: string,
   key: string,

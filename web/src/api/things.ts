@@ -1,16 +1,16 @@
 import type { Api } from './http.ts'
 import { visibleName } from './visible-name.ts'
 
-/** A thing in a list, as `GET /v2/things` gives it. */
+/** A thing in the answer of `GET /v2/things`. */
 export interface ThingSummary {
   readonly thingId: string
-  /** Empty where there is none, or none that is seen. */
+  /** Empty if the thing has no name, or a name without visible characters. */
   readonly name: string
   /** RFC 3339. */
   readonly createdAt: string
-  /** When it last used its own token: RFC 3339; null if never. */
+  /** When the thing last used its own token, RFC 3339; null if never. */
   readonly lastSeen: string | null
-  /** When a write of it was last stored, with whichever credential: RFC 3339; absent if none was noted. */
+  /** When a write to the thing was last stored, with any credential, RFC 3339; absent if not recorded. */
   readonly lastWrite?: string
   readonly position?: { readonly lat: number; readonly long: number }
 }
@@ -22,18 +22,18 @@ export interface ThingsPage {
 }
 
 export interface ThingsQuery {
-  /** This one only. */
+  /** Only the thing with this id. */
   readonly thingId?: string
   /** 1..1000. */
   readonly limit?: number
   readonly cursor?: string
-  /** Part of the name, in any case. */
+  /** Part of the name, in upper or lower case. */
   readonly name?: string
-  /** `west,south,east,north` in degrees: only things that are inside. */
+  /** `west,south,east,north` in degrees: only things in this area. */
   readonly bbox?: string
 }
 
-/** The things that the principal may see, a page at a time. @throws ApiError */
+/** A page of the things that the principal may see. @throws ApiError */
 export async function fetchThings(
   api: Api,
   query: ThingsQuery = {},

@@ -1,6 +1,6 @@
 const visible = /[^\s\p{Default_Ignorable_Code_Point}\p{Control}\p{Format}\u2800]/u
 
-/** A name for people: empty where nothing of it is seen, since a link of blanks alone has nothing to click. */
+/** The name, or empty if no character is visible: a link with such a name could not be clicked. */
 export function visibleName(name: string): string {
   return visible.test(name) ? name : ''
 }

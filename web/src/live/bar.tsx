@@ -3,7 +3,7 @@ import type { ReadonlySignal } from '@preact/signals'
 import { Moment } from '../time/moment.tsx'
 import type { LiveState } from './connection.ts'
 
-/** Says that what is shown may be old: while there is no live connection. */
+/** While there is no live connection, warns that the shown data may be old. */
 export function LiveBar({ state }: { readonly state: ReadonlySignal<LiveState> }) {
   const { kind, since } = state.value
   return (

@@ -5,37 +5,36 @@ import { serverTime } from '../time/clock.ts'
 import { openWebSocket } from './open-web-socket.ts'
 import { matchesFilter } from './topic-filter.ts'
 
-/** @param payload parsed JSON; undefined if it was empty: what the topic held was deleted */
+/** @param payload parsed JSON; undefined if it was empty, because the retained message was deleted */
 type OnMessage = (topic: string, payload: unknown, isRetained: boolean) => void
 
 export interface LiveState {
   readonly kind: 'connecting' | 'connected' | 'lost'
-  /** Milliseconds since the epoch: when it became so. */
+  /** When this state began, milliseconds since the epoch. */
   readonly since: number
 }
 
-/** One MQTT connection over WebSocket for the whole page. It comes back by itself, for as long as it is not closed. */
+/** The MQTT connection over WebSocket of the whole page. Reconnects until it is closed. */
 export interface LiveConnection {
   readonly state: ReadonlySignal<LiveState>
   /**
-   * Messages of a filter at QoS 1: what is retained, then what is live, and what is retained again after the connection
-   * was lost. Who subscribes to a filter that is subscribed to already makes the retained messages come once more, for
-   * all its subscribers.
+   * Subscribes to a filter at QoS 1. Delivers retained messages, then live messages. After a lost connection, retained messages
+   * are delivered again. If the filter already has a subscriber, all its subscribers get the retained messages again.
    *
-   * @returns unsubscribes
+   * @returns a function that unsubscribes
    */
   subscribe(filter: string, onMessage: OnMessage): () => void
   close(): void
 }
 
-/** Milliseconds. The first leaves time to learn that it is the credential that has ended. */
+/** Milliseconds. The first delay leaves time to find out whether the credential has become invalid. */
 const firstReconnect = 1_000
 const lastReconnect = 5_000
 
-/** CONNACK return codes (MQTT 3.1.1, 3.2.2.3). */
+/** CONNACK return codes for a refused credential (MQTT 3.1.1, 3.2.2.3). */
 const refusals: readonly unknown[] = [4, 5]
 
-/** @param onDoubt called when the credential may have ended: it was refused, or a connection was closed on us */
+/** @param onDoubt called when the credential may have become invalid: the server refused it or closed a connection */
 export function connectLive(credential: string, onDoubt: () => void): LiveConnection {
   const state = signal<LiveState>({ kind: 'connecting', since: serverTime() })
   const subscribers = new Map<string, Set<OnMessage>>()
@@ -43,7 +42,7 @@ export function connectLive(credential: string, onDoubt: () => void): LiveConnec
   const client = mqtt.connect(addressOf('/mqtt').replace(/^http/, 'ws'), {
     protocolVersion: 4,
     clientId: `dashboard-${crypto.getRandomValues(new Uint32Array(2)).join('-')}`,
-    // MQTT 3.1.1 has no password without a user name (MQTT-3.1.2-22); the server goes by the password.
+    // MQTT 3.1.1 has no password without a user name (MQTT-3.1.2-22). The server checks only the password.
     username: 'dashboard',
     password: credential,
     keepalive: 20,
@@ -52,7 +51,7 @@ export function connectLive(credential: string, onDoubt: () => void): LiveConnec
     reconnectOnConnackError: true,
     resubscribe: false,
     createWebsocket: openWebSocket,
-    // Otherwise mqtt.js starts a worker from a blob: address, which a strict Content-Security-Policy forbids.
+    // The default timers run in a worker from a blob: address, which a strict Content-Security-Policy forbids.
     timerVariant: 'native',
   })
 
@@ -78,7 +77,7 @@ export function connectLive(credential: string, onDoubt: () => void): LiveConnec
     }
   })
 
-  /** Once for all the components that are shown together. */
+  /** Sends one SUBSCRIBE for all components that are rendered together. */
   function subscribeSoon(filter: string): void {
     if (toSubscribe.size === 0) queueMicrotask(subscribeNow)
     toSubscribe.add(filter)
@@ -107,7 +106,7 @@ export function connectLive(credential: string, onDoubt: () => void): LiveConnec
       subscribers.clear()
       const end = () => client.end(true)
       if (state.value.kind !== 'connecting') return end()
-      // Browsers complain about a WebSocket that is closed while it is being opened.
+      // Browsers report an error if a WebSocket is closed while it is being opened.
       client.once('connect', end)
       client.once('close', end)
     },

@@ -1,11 +1,11 @@
-/** Sends nothing once it is closing: it would not arrive, and browsers report that as an error of the page. */
+/** Sends no data while the connection is closing: the data would not arrive, and browsers would report an error. */
 class OpenWebSocket extends WebSocket {
   override send(data: Parameters<WebSocket['send']>[0]): void {
     if (this.readyState === WebSocket.OPEN) super.send(data)
   }
 }
 
-/** For mqtt.js, which writes until it is notified of the end. */
+/** Creates the WebSocket for mqtt.js, which writes until it is notified that the connection has closed. */
 export function openWebSocket(url: string, protocols: readonly string[]): WebSocket {
   return new OpenWebSocket(url, [...protocols])
 }

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { LiveConnection } from './connection.ts'
 
-/** How often the connection has come back after it was lost: what is kept of live messages has a gap then. */
+/** How often a lost connection was restored. Each time, live messages may have been missed. */
 export function useReconnects({ state }: LiveConnection): number {
   const [count, setCount] = useState(0)
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** Whether an MQTT topic matches a filter (MQTT 3.1.1, 4.7.1): `+` is one level, a last `#` any number of them. */
+/** Whether an MQTT topic matches a filter (MQTT 3.1.1, 4.7.1): `+` matches one level, a final `#` any number of levels. */
 export function matchesFilter(filter: string, topic: string): boolean {
   const wanted = filter.split('/')
   const levels = topic.split('/')

@@ -10,20 +10,20 @@ import coarseLand from 'world-atlas/land-110m.json?url'
 import { unpackLand } from './packed-land.ts'
 import { onPlane, type Ring } from './rings.ts'
 
-/** A coastline, and the zoom level from which the one before looks wrong. */
+/** A coastline, and the zoom level from which on the coarser coastline looks wrong. */
 interface Level {
   readonly url: string
   readonly from: number
 }
 
-/** 1:110 million, 1:50 million, 1:10 million. The last is larger than the rest of the page. */
+/** Scales of 1:110 million, 1:50 million and 1:10 million. The last file is larger than the rest of the page. */
 const levels: readonly [Level, ...Level[]] = [
   { url: coarseLand, from: 0 },
   { url: middleLand, from: 3.5 },
   { url: fineLand, from: 6 },
 ]
 
-/** The world's land in outline, from this server: a coarse one at once, finer ones when someone looks closer. */
+/** Outlines of the world's land, from this server. Loads a coarse outline first, and finer outlines on zooming in. */
 export function createCoastlines(view: View): VectorSource {
   const source = new VectorSource({
     attributions: 'Coastlines: Natural Earth, up to a few km off',
@@ -36,12 +36,12 @@ export function createCoastlines(view: View): VectorSource {
     asked = place
     const response = await fetch(url).catch(() => undefined)
     if (!response?.ok) {
-      // The track is readable without a coast; the next zoom asks again.
+      // Not reported: the track is readable without a coast, and the next zoom tries again.
       if (asked === place) asked = shown
       return
     }
     const land = landOf(unpackLand(await response.json()))
-    // A finer one may have come before.
+    // A finer coastline may have arrived before this one.
     if (place <= shown) return
     shown = place
     source.clear(true)
@@ -60,7 +60,7 @@ export function createCoastlines(view: View): VectorSource {
   return source
 }
 
-/** A feature for each island and continent: only those in sight are drawn. */
+/** Makes a feature of each island and continent, because only features in view are drawn. */
 function landOf(topology: object): Feature<Polygon>[] {
   return new TopoJSON().readFeatures(topology).flatMap(feature => {
     const geometry = feature.getGeometry()

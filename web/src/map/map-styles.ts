@@ -4,18 +4,18 @@ import Stroke from 'ol/style/Stroke.js'
 import Style from 'ol/style/Style.js'
 import Text from 'ol/style/Text.js'
 
-/** What a map draws, in the colours that map.css gives to its element: a canvas inherits none. */
+/** Styles with the colours that map.css sets on the map's element. A canvas does not inherit colours. */
 export interface MapStyles {
   readonly land: Style
   readonly track: readonly Style[]
   readonly place: (name: string) => Style
   readonly grid: Stroke
-  /** Of the degrees at the ends of the lines of the grid. */
+  /** Style of the degrees at the ends of the grid lines. */
   readonly longitude: Text
   readonly latitude: Text
 }
 
-/** Characters of a name on a map: half of the width of a phone. */
+/** Maximum number of characters of a name on a map: about half the width of a phone. */
 const longestName = 24
 
 function shortened(name: string): string {
@@ -40,7 +40,7 @@ export function readMapStyles(element: HTMLElement): MapStyles {
     radius: 7,
     fill: new Fill({ color: color('marker') }),
     stroke: new Stroke({ color: color('halo'), width: 2 }),
-    // A name gives way to others, and a marker does not: nothing else shows where its thing is.
+    // Names are hidden if they overlap. A marker is always shown, because only the marker shows where the thing is.
     declutterMode: 'obstacle',
   })
   return {
@@ -48,7 +48,7 @@ export function readMapStyles(element: HTMLElement): MapStyles {
       fill: new Fill({ color: color('land') }),
       stroke: new Stroke({ color: color('coast'), width: 1 }),
     }),
-    // A line with a rim is seen on any background.
+    // A line with a border is visible on any background.
     track: [
       new Style({ stroke: new Stroke({ color: color('halo'), width: 6 }), image: dot(color('halo'), 5) }),
       new Style({ stroke: new Stroke({ color: color('track'), width: 3 }), image: dot(color('track'), 3) }),

@@ -7,15 +7,15 @@ import { tiles } from './tiles.ts'
 import { WorldMap } from './world-map.ts'
 
 interface MapViewProps {
-  /** What the map shows, for who does not see it. */
+  /** A description of the map, for screen readers. */
   readonly label: string
-  /** Oldest first; between its parts no line is drawn. */
+  /** Oldest first. No line is drawn between the parts. */
   readonly track?: readonly (readonly Position[])[]
   readonly places: readonly Place[]
   readonly onPick?: (id: string) => void
 }
 
-/** A map that is moved with the arrow keys or by dragging, and zoomed with + and − or the wheel, once it has the focus. */
+/** A map. Once it has the focus, it can be moved with the arrow keys or by dragging, and zoomed with + and − or the wheel. */
 export function MapView({ label, track, places, onPick }: MapViewProps) {
   const element = useRef<HTMLDivElement>(null)
   const map = useRef<WorldMap>(undefined)

@@ -5,9 +5,9 @@ export interface Topology {
   readonly arcs: readonly (readonly (readonly number[])[])[]
 }
 
-/** The same with its arcs as one text, which is a fifth smaller when it is compressed, and loses nothing. */
+/** The same topology with its arcs as one text. Lossless, and a fifth smaller after compression. */
 export interface PackedTopology {
-  /** Arcs, with spaces between them: first all x, then all y, as signed integers of the polyline algorithm. */
+  /** Arcs, separated by spaces. An arc has first all x, then all y, as signed integers of the polyline algorithm. */
   readonly arcs: string
 }
 
@@ -21,7 +21,7 @@ export function packLand<Land extends Topology>({
   return { ...rest, arcs: texts.join(' ') }
 }
 
-/** @param land packed, as a build has it, or not, as the development server gives it */
+/** @param land packed, as in a build, or not packed, as from the development server */
 export function unpackLand<Land extends Topology | PackedTopology>({ arcs, ...rest }: Land): object {
   return { ...rest, arcs: typeof arcs === 'string' ? arcs.split(' ').map(stepsOf) : arcs }
 }

@@ -1,12 +1,12 @@
-/** A closed line as GeoJSON has it (RFC 7946, 3.1.6): `[long, lat]` in degrees, the last the same as the first. */
+/** A linear ring of GeoJSON (RFC 7946, 3.1.6): points `[long, lat]` in degrees. The last point equals the first. */
 export type Ring = readonly (readonly [number, number])[]
 
-/** Where maps in the Mercator projection end, degrees. */
+/** The latitude at which maps in the Mercator projection end, degrees. */
 const edge = 85.06
 
 /**
- * Polygons of a globe as polygons of a plane: a ring that crosses the antimeridian goes on beyond ±180, and one that
- * goes around a pole is closed along the edge of the map. What lies beyond ±180 is there twice, once at each side.
+ * Converts polygons on the globe to polygons on a plane. A ring that crosses the antimeridian continues beyond ±180. A ring around
+ * a pole is closed along the edge of the map. A polygon that extends beyond ±180 is included twice, once at each side of the map.
  */
 export function onPlane(polygons: readonly (readonly Ring[])[]): Ring[][] {
   return polygons.flatMap(polygon => {

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useId } from 'preact/hooks'
 import { chooseTiles, isTileUrl, tiles } from './tiles.ts'
 
-/** Lets a person say where map tiles come from; kept in this browser. */
+/** Chooses the server of the map tiles. The choice is stored in this browser. */
 export function TileChoice() {
   const id = useId()
   const problem = useSignal('')

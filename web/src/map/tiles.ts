@@ -1,26 +1,26 @@
 import { signal } from '@preact/signals'
 
-/** A server of raster tiles that a person chose for this browser; without one, the page asks nothing of other servers. */
+/** A server of raster tiles, chosen in this browser. Without tiles, the page sends no request to another server. */
 export interface Tiles {
-  /** An address with `{z}`, `{x}` and `{y}` (or `{-y}`), `https:` or on this server. */
+  /** Address with `{z}`, `{x}` and `{y}` (or `{-y}`): `https:`, or a path on this server. */
   readonly url: string
-  /** Whom the tiles' licence wants named. */
+  /** The attribution that the licence of the tiles requires. */
   readonly attribution: string
 }
 
 const storageKey = 'thingwire.tiles'
 
-/** What every map shows under its track and places; undefined: the coastlines alone. */
+/** The tiles that every map shows under tracks and places; undefined: only coastlines. */
 export const tiles = signal<Tiles | undefined>(readTiles(localStorage.getItem(storageKey)))
 
-/** @param chosen undefined for the coastlines alone */
+/** @param chosen undefined for only coastlines */
 export function chooseTiles(chosen: Tiles | undefined): void {
   if (chosen) localStorage.setItem(storageKey, JSON.stringify(chosen))
   else localStorage.removeItem(storageKey)
   tiles.value = chosen
 }
 
-/** Whether a text is the address of tiles that a browser can get from here. */
+/** Whether a text is an address from which this page can load tiles. */
 export function isTileUrl(url: string): boolean {
   return (
     /^(https:\/\/|\/)/.test(url) && ['{z}', '{x}'].every(part => url.includes(part)) && /\{-?y\}/.test(url)

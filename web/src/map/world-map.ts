@@ -20,13 +20,13 @@ import { type MapStyles, readMapStyles } from './map-styles.ts'
 import { gathered, type Place, type Position, unwrappedParts } from './place.ts'
 import type { Tiles } from './tiles.ts'
 
-/** Pixels around what is shown, for the names over the places. */
+/** Pixels around the shown area, so that the names above places fit. */
 const padding = [48, 40, 40, 40]
 
-/** Metres of the projection, which is as high as wide. */
+/** Width of the projection, metres. The height is the same. */
 const worldWidth = getWidth(projectionOf('EPSG:3857')?.getExtent() ?? createEmpty())
 
-/** A map of the world with a track and places on it. It shows all of them until someone moves it. */
+/** A map of the world with a track and places. Shows the whole track and all places until the user moves the map. */
 export class WorldMap {
   readonly #map: OlMap
   readonly #view = new View({
@@ -35,7 +35,7 @@ export class WorldMap {
     minZoom: 0,
     maxZoom: 19,
     enableRotation: false,
-    // A map wider than high has no room for places from pole to pole if it shows one world only, nor for a marker at its edge.
+    // With a single world, a wide map could not show places from pole to pole, nor a whole marker at its edge.
     multiWorld: true,
     extent: [Number.NEGATIVE_INFINITY, -worldWidth / 2, Number.POSITIVE_INFINITY, worldWidth / 2],
     constrainOnlyCenter: true,
@@ -44,7 +44,7 @@ export class WorldMap {
   readonly #land = new VectorLayer({ source: createCoastlines(this.#view), updateWhileInteracting: true })
   readonly #tiles = new TileLayer<XYZ>({ visible: false })
   readonly #track = new MultiLineString([])
-  /** Positions between two gaps, which no line goes through. */
+  /** Positions between two gaps. They are drawn as points, because no line goes through them. */
   readonly #lonePositions = new MultiPoint([])
   readonly #trackLayer = new VectorLayer({
     source: new VectorSource({ features: [new Feature(this.#track), new Feature(this.#lonePositions)] }),
@@ -52,17 +52,17 @@ export class WorldMap {
   readonly #placeSource = new VectorSource<Feature<Point>>()
   readonly #placeLayer = new VectorLayer({ source: this.#placeSource, declutter: true })
   readonly #darkness = matchMedia('(prefers-color-scheme: dark)')
-  /** Lines of latitude and longitude: something is seen also where there is no coast. */
+  /** Lines of latitude and longitude, so that the map is not empty where there is no coast. */
   #grid: Graticule | undefined
-  /** Of the track, unwrapped. */
+  /** Longitudes of the unwrapped track. */
   #longs: readonly number[] = []
   #places: readonly Place[] = []
   #isMoved = false
 
-  /** @param onPick called with the id of a place that was clicked */
+  /** @param onPick called with the id of a clicked place */
   constructor(element: HTMLElement, onPick?: (id: string) => void) {
     this.#element = element
-    // It takes the arrow keys.
+    // The map must be focusable, because it handles the arrow keys.
     element.tabIndex = 0
     this.#map = new OlMap({
       target: element,
@@ -71,12 +71,12 @@ export class WorldMap {
       controls: defaultControls({ rotate: false, attributionOptions: { collapsible: false } }).extend([
         new ScaleLine(),
       ]),
-      // Otherwise who scrolls the page gets stuck in the map.
+      // `onFocusOnly`: otherwise, scrolling the page would stop at the map and zoom it.
       interactions: defaultInteractions({ onFocusOnly: true, altShiftDragRotate: false, pinchRotate: false }),
     })
-    // Before there are places: the world once.
+    // Until there are places, the map shows the world once.
     this.#view.setResolution(Math.min(this.#view.getResolutionForZoom(1), worldWidth / element.clientWidth))
-    // Not what scrolls the page, or goes past the map with the Tab key.
+    // Ignores events without the focus, which scroll the page, and the Tab key, which leaves the map.
     for (const name of ['click', 'pointerdown', 'wheel', 'keydown'] as const) {
       element.addEventListener(name, event => {
         const isTab = event instanceof KeyboardEvent && event.key === 'Tab'
@@ -88,7 +88,7 @@ export class WorldMap {
     this.#darkness.addEventListener('change', this.#paint)
   }
 
-  /** @param track its parts, oldest first: no line joins them */
+  /** @param track parts of the track, oldest first; no line joins two parts */
   showTrack(track: readonly (readonly Position[])[]): void {
     const unwrapped = unwrappedParts(track)
     this.#longs = unwrapped.flat().map(({ long }) => long)
@@ -115,7 +115,7 @@ export class WorldMap {
     this.#fitUnlessMoved()
   }
 
-  /** @param tiles undefined for the coastlines alone */
+  /** @param tiles undefined for only coastlines */
   showTiles(tiles: Tiles | undefined): void {
     this.#tiles.setSource(
       tiles ? new XYZ({ url: tiles.url, attributions: escapeHtml(tiles.attribution) }) : null,
@@ -160,7 +160,7 @@ export class WorldMap {
     this.#view.fit(extent, { padding, maxZoom })
   }
 
-  /** A new one: the colours of one cannot be changed. */
+  /** Replaces the grid, because the colours of a grid cannot be changed. */
   #showGrid({
     grid: strokeStyle,
     longitude,
@@ -190,7 +190,7 @@ export class WorldMap {
   }
 }
 
-/** Beyond it the map has no place: who is at a pole is shown at its edge. Degrees. */
+/** The greatest latitude on the map, degrees. A thing nearer to a pole is shown at the edge of the map. */
 const farthest = 85
 
 function project({ lat, long }: Position): number[] {

@@ -17,7 +17,7 @@ import { useList } from './use-list.ts'
 
 const codesAtFirst = 20
 
-/** Codes with which devices register themselves. */
+/** Activation codes, with which devices register themselves. */
 export function CodesSection({ api, live }: Pick<SignedIn, 'api' | 'live'>) {
   const { items: codes, problem, reload } = useList(live, () => listActivationCodes(api))
   const [shown, setShown] = useState(codesAtFirst)

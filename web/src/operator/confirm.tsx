@@ -6,18 +6,18 @@ import { useAction } from './use-action.ts'
 interface ConfirmProps {
   /** The question, such as `Delete this code?` */
   readonly title: string
-  /** What will be, and that it cannot be undone. */
+  /** What will happen, and that it cannot be undone. */
   readonly children: ComponentChildren
   /** The verb on the button, such as `Delete`. */
   readonly verb: string
-  /** What has to be typed first; undefined: nothing. */
+  /** A text that has to be typed before confirming; undefined if none. */
   readonly typed?: string
-  /** What is to be confirmed. The dialog closes when it is done. @throws ApiError, which is shown */
+  /** The confirmed action. The dialog closes when it succeeds. @throws ApiError, which is shown */
   readonly onConfirm: () => Promise<void>
   readonly onClose: () => void
 }
 
-/** Asks before something that cannot be undone. Escape is no. */
+/** Asks before an action that cannot be undone. Escape means no. */
 export function Confirm({ title, children, verb, typed, onConfirm, onClose }: ConfirmProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const [text, setText] = useState('')

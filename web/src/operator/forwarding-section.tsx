@@ -9,7 +9,7 @@ import { useList } from './use-list.ts'
 /** Milliseconds. */
 const pollInterval = 5_000
 
-/** How far records get to the central server; nothing where none are forwarded. */
+/** The state of forwarding to the central server. Empty if records are not forwarded. */
 export function ForwardingSection({ api, live }: Pick<SignedIn, 'api' | 'live'>) {
   const { items, problem, reload } = useList(live, () => readForwarding(api))
   const [forwarding] = items ?? []
@@ -18,7 +18,7 @@ export function ForwardingSection({ api, live }: Pick<SignedIn, 'api' | 'live'>)
     if (!isForwarding) return
     const timer = setInterval(() => document.hidden || reload(), pollInterval)
     return () => clearInterval(timer)
-    // `reload` is another function each time, and does the same.
+    // `reload` is left out: it is a new function each time, but always does the same.
   }, [isForwarding])
   if (!forwarding) return null
   return (

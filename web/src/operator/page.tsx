@@ -6,7 +6,7 @@ import { ForwardingSection } from './forwarding-section.tsx'
 import { SessionsSection } from './sessions-section.tsx'
 import { ThingsSection } from './things-section.tsx'
 
-/** What the operator watches and does; for the admin key only. */
+/** The operator's page, only for the admin key. */
 export function Operator({ signedIn }: { readonly signedIn: SignedIn }) {
   const { api, credential, live } = signedIn
   return (

@@ -3,14 +3,14 @@ import qrcode from 'qrcode-generator'
 
 interface QrCodeProps {
   readonly text: string
-  /** What is in it, such as `QR code of the token`. */
+  /** Description of the content, for example `QR code of the token`. */
   readonly label: string
 }
 
-/** Modules of empty space around a code, without which readers do not find it (ISO/IEC 18004). */
+/** Number of empty modules around a code. Readers need this space to find the code (ISO/IEC 18004). */
 const quietZone = 4
 
-/** A text as a QR code, black on white in either colour scheme: many readers take no other. */
+/** A text as a QR code, black on white in both colour schemes, because many readers accept no other colours. */
 export function QrCode({ text, label }: QrCodeProps) {
   const { path, size } = useMemo(() => draw(text), [text])
   return (

@@ -6,19 +6,19 @@ import { ReachNotice } from '../thing/connect/reach-notice.tsx'
 import { QrCode } from './qr-code.tsx'
 
 export interface SecretProps {
-  /** What it is, such as `Token of pump 3`. */
+  /** Name of the secret, for example `Token of pump 3`. */
   readonly title: string
   readonly text: string
-  /** Of a session: the address that opens the page signed in. The QR code holds it in place of the text. */
+  /** For a session: the address that opens the page signed in. The QR code contains the link instead of the text. */
   readonly link?: string
-  /** Why the link may lead nowhere on another device. */
+  /** Why the link may not work on another device. */
   readonly linkProblem?: ReachProblem | undefined
-  /** Of a token: the thing that a device writes as with it. */
+  /** For a token: the thing that the token belongs to. */
   readonly thingId?: string
   readonly onDone: () => void
 }
 
-/** A secret that the server shows only now, until the operator has kept it. */
+/** A new secret. Shown only once, until the operator closes it. */
 export function Secret({ title, text, link, linkProblem, thingId, onDone }: SecretProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => heading.current?.focus(), [])

@@ -7,7 +7,7 @@ import { useAction } from './use-action.ts'
 
 const hour = 3600
 const day = 24 * hour
-/** Seconds; the last is the longest that the server gives. */
+/** Durations in seconds. The last is the maximum that the server allows. */
 const durations: readonly [label: string, seconds: number][] = [
   ['1 hour', hour],
   ['1 day', day],
@@ -21,7 +21,7 @@ interface SessionFormProps {
   readonly onCreated: (session: NewSession) => void
 }
 
-/** Makes a session for all things or for some. */
+/** Creates a session for all things or for chosen things. */
 export function SessionForm({ api, onCreated }: SessionFormProps) {
   const [access, setAccess] = useState<'read' | 'write'>('read')
   const [expiresIn, setExpiresIn] = useState(day)

@@ -13,7 +13,7 @@ import { SessionForm } from './session-form.tsx'
 import { useAction } from './use-action.ts'
 import { useList } from './use-list.ts'
 
-/** Sessions for people, pages and apps. */
+/** Sessions, which are credentials for people, pages and apps. */
 export function SessionsSection({ api, live }: Pick<SignedIn, 'api' | 'live'>) {
   const { loopback } = useServerFacts(api)
   const [secret, setSecret] = useState<NewSession>()

@@ -4,7 +4,7 @@ import { fetchAllThings } from '../things/all-things.ts'
 import { Problem } from './problem.tsx'
 
 const thingsShown = 20
-/** Milliseconds without a key pressed. */
+/** Milliseconds without typing after which the search begins. */
 const searchDelay = 200
 
 /** Names by thing id. */
@@ -16,7 +16,7 @@ interface ThingPickerProps {
   readonly onChange: (chosen: Names) => void
 }
 
-/** Chooses things by name. Those that are chosen stay in sight, whatever is searched for. */
+/** Chooses things by name. Chosen things stay visible during a search. */
 export function ThingPicker({ api, chosen, onChange }: ThingPickerProps) {
   const [search, setSearch] = useState('')
   const [found, setFound] = useState<Names>(new Map())

@@ -14,7 +14,7 @@ import { useAction } from './use-action.ts'
 interface ThingRowProps {
   readonly signedIn: Pick<SignedIn, 'api' | 'live'>
   readonly thing: ThingSummary
-  /** Called when it was renamed or deleted. */
+  /** Called when the thing was renamed or deleted. */
   readonly onChange: () => void
 }
 

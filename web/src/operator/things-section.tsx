@@ -11,7 +11,7 @@ import { useAction } from './use-action.ts'
 
 const thingsPerPage = 20
 
-/** Creates things, and lists them with what can be done to each. */
+/** Creates things, and lists all things with their actions. */
 export function ThingsSection({ signedIn }: { readonly signedIn: SignedIn }) {
   const { api } = signedIn
   const [search, setSearch] = useState('')
@@ -61,13 +61,13 @@ export function ThingsSection({ signedIn }: { readonly signedIn: SignedIn }) {
 
 interface CreateThingProps {
   readonly api: Api
-  /** @param name what it is to be called in front of the operator */
+  /** @param name the name under which the operator sees the thing */
   readonly onCreated: (name: string, thing: NewThing) => void
 }
 
 function CreateThing({ api, onCreated }: CreateThingProps) {
   const [name, setName] = useState('')
-  /** The name that another thing has, and that the operator has seen. */
+  /** The name about which the operator was warned, because another thing has the same name. */
   const [taken, setTaken] = useState<string>()
   const { isBusy, problem, run } = useAction()
 

@@ -12,11 +12,11 @@ import { useList } from './use-list.ts'
 interface TokensProps {
   readonly signedIn: Pick<SignedIn, 'api' | 'live'>
   readonly thingId: string
-  /** What the thing is called in front of the operator. */
+  /** The name under which the operator sees the thing. */
   readonly name: string
 }
 
-/** The tokens of a thing: up to ten, so that a device can be given a new one before the old one is revoked. */
+/** The tokens of a thing, up to ten, so that a device can get a new token before the old token is revoked. */
 export function Tokens({ signedIn: { api, live }, thingId, name }: TokensProps) {
   const { items: tokens, problem, reload } = useList(live, () => listTokens(api, thingId))
   const adding = useAction()
@@ -78,7 +78,7 @@ export function Tokens({ signedIn: { api, live }, thingId, name }: TokensProps) 
           onClose={() => setRevoked(undefined)}
           onConfirm={async () => {
             await removeToken(api, thingId, revoked.tokenId)
-            // Which of them it was, this page does not know.
+            // The kept token may be the revoked token: the page knows only token ids.
             keepThingToken(thingId, undefined)
             reload()
           }}

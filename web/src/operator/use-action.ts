@@ -3,13 +3,13 @@ import { ApiError } from '../api/http.ts'
 
 interface Action {
   readonly isBusy: boolean
-  /** Why the last one failed. */
+  /** Why the last action failed. */
   readonly problem: string | undefined
-  /** Runs one; while it does, others are passed over. */
+  /** Runs an action. Ignores the call while another action runs. */
   run(action: () => Promise<void>): Promise<void>
 }
 
-/** Requests that the operator starts, one at a time. */
+/** Runs actions of the operator, one at a time. */
 export function useAction(): Action {
   const [isBusy, setBusy] = useState(false)
   const [problem, setProblem] = useState<string>()

@@ -8,7 +8,7 @@ interface List<Item> {
   readonly items: readonly Item[] | undefined
   /** Why the last request failed. */
   readonly problem: string | undefined
-  /** Asks again. */
+  /** Reads the list again. */
   readonly reload: () => void
 }
 
@@ -16,15 +16,14 @@ interface List<Item> {
 const retryDelay = 3_000
 
 /**
- * A list that is asked for once, and again when it has changed, when the connection is back, and every few seconds as long as
- * it cannot be read.
+ * A list that is read once, and again after `reload`, after a reconnect, and every few seconds while reading fails.
  *
  * @param load may throw ApiError
  */
 export function useList<Item>(live: LiveConnection, load: () => Promise<readonly Item[]>): List<Item> {
   const [items, setItems] = useState<readonly Item[]>()
   const [problem, setProblem] = useState<string>()
-  /** The newest request: an answer to an older one is of no use. */
+  /** Number of the newest request. Answers to older requests are ignored. */
   const asked = useRef(0)
   const latestLoad = useRef(load)
   latestLoad.current = load

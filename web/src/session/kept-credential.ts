@@ -1,21 +1,21 @@
 import { prefixOf } from '../api/address.ts'
 
-/** Servers under other prefixes of the host share the storage. */
+/** Contains the prefix, because servers under other prefixes of the host use the same storage. */
 const name = `thingwire.credential${prefixOf()}`
 
-/** The credential of this tab, or else of this device. */
+/** The credential that is stored for this tab; if there is none, the credential that is stored on this device. */
 export function keptCredential(): string | undefined {
   return sessionStorage.getItem(name) ?? localStorage.getItem(name) ?? undefined
 }
 
-/** @param keep until the tab is closed, or on this device until `forgetCredential` */
+/** @param keep `tab`: until the tab is closed; `device`: on this device, until `forgetCredential` */
 export function keepCredential(credential: string, keep: 'tab' | 'device'): void {
   forgetCredential()
   const storage = keep === 'device' ? localStorage : sessionStorage
   storage.setItem(name, credential)
 }
 
-/** Keeps it until the tab is closed. A credential that this device keeps stays, for other tabs and for later. */
+/** Stores a credential until the tab is closed. A credential that is stored on this device stays, for other tabs and for later. */
 export function keepForTab(credential: string): void {
   sessionStorage.setItem(name, credential)
 }
@@ -25,7 +25,7 @@ export function forgetCredential(): void {
   localStorage.removeItem(name)
 }
 
-/** Forgets it wherever it is kept, and no other: a link with a bad session signs nobody out. */
+/** Forgets this credential only, so that a link with an invalid session does not sign the user out. */
 export function forgetRefused(credential: string): void {
   for (const storage of [sessionStorage, localStorage]) {
     if (storage.getItem(name) === credential) storage.removeItem(name)

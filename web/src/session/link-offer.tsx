@@ -2,7 +2,7 @@ import './link-offer.css'
 import { linkSession } from './link-session.ts'
 import { linkProblem, turnDownLink, useLink } from './session.ts'
 
-/** Asks whoever is signed in already whether this tab shall be signed in by the link that was opened. */
+/** Asks a user who is already signed in whether to sign this tab in with the session of the opened link. */
 export function LinkOffer() {
   const problem = linkProblem.value
   const isOffered = linkSession.value !== undefined

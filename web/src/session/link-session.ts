@@ -1,7 +1,7 @@
 import { type ReadonlySignal, signal } from '@preact/signals'
 import { prefixOf } from '../api/address.ts'
 
-/** Of a link such as `https://host/#session=<token>`: browsers send no server what is behind `#`. */
+/** As in `https://host/#session=<token>`. Browsers do not send the part after `#` to a server. */
 const prefix = '#session='
 
 const current = signal(taken())
@@ -10,10 +10,10 @@ addEventListener('hashchange', () => {
   if (credential !== undefined) current.value = credential
 })
 
-/** What the link holds that this tab was opened with, or was led to, until it has been used or turned down. */
+/** The session token of the link that was opened in this tab, until the user accepts or refuses it. */
 export const linkSession: ReadonlySignal<string | undefined> = current
 
-/** The link that opens this page with a session: under the address that the operator reaches the page at. */
+/** The link that opens this page with a session, at the address that the operator uses for the page. */
 export function linkOf(sessionToken: string): string {
   return `${location.origin}${prefixOf()}/${prefix}${sessionToken}`
 }
@@ -22,7 +22,7 @@ export function dropLinkSession(): void {
   current.value = undefined
 }
 
-/** Takes it out of the address bar and of the tab's history at once, so that neither a copied address nor Back has it. */
+/** Removes the token from the address bar and from the tab's history, so that a copied address or Back does not contain it. */
 function taken(): string | undefined {
   if (!location.hash.startsWith(prefix)) return undefined
   const credential = location.hash.slice(prefix.length)

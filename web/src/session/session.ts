@@ -18,7 +18,7 @@ export type Session =
   | { readonly kind: 'signing in' }
   | { readonly kind: 'signed in'; readonly signedIn: SignedIn }
 
-/** What can be sent in a header; no credential is anything else. */
+/** Text that can be sent in a header. Any credential has this form. */
 const headerText = /^[ -~]+$/
 /** A session token is 32 random bytes as base64url. */
 const sessionForm = /^[\w-]{43}$/
@@ -29,21 +29,21 @@ const retryDelay = 5_000
 const current = signal<Session>({ kind: 'signed out', hasEnded: false })
 const problemOfLink = signal<string | undefined>(undefined)
 
-/** Who is signed in, if anybody. */
+/** The state of the sign-in. */
 export const session: ReadonlySignal<Session> = current
 
-/** Why the link that was last used does not sign in, until somebody signs in. */
+/** Why the last link could not be used to sign in. Cleared on the next sign-in. */
 export const linkProblem: ReadonlySignal<string | undefined> = problemOfLink
 
 /**
- * Signs in with the credential that this browser keeps, if there is one. A link signs in by itself only
- * where none is kept; anybody else is asked, so that a link which somebody sends replaces no sign-in unseen.
+ * Signs in with the stored credential, if there is one. A link signs in automatically only if no credential is stored. Otherwise
+ * the user is asked, so that a link from someone else does not replace the session unnoticed.
  */
 export async function resume(): Promise<void> {
   const kept = keptCredential()
   if (kept !== undefined) await signIn(kept)
   const other = keptCredential()
-  // That of the tab was refused: this device keeps another.
+  // The credential of the tab was refused, but another credential is stored on this device.
   if (other !== undefined && other !== kept) await signIn(other)
   effect(() => {
     const isSignedOut = current.value.kind === 'signed out'
@@ -52,7 +52,7 @@ export async function resume(): Promise<void> {
   setInterval(tryAgain, retryDelay)
 }
 
-/** A server that was away when the page was opened is asked again with what was kept. */
+/** If the server did not answer when the page was opened, signs in again with the stored credential. */
 function tryAgain(): void {
   const now = current.peek()
   const kept = keptCredential()
@@ -60,8 +60,8 @@ function tryAgain(): void {
 }
 
 /**
- * Signs this tab in with the session of the link. Whoever is signed in stays so if that fails, and `linkProblem` says
- * why. What this device keeps stays in any case.
+ * Signs this tab in with the session of the link. If that fails, the current session stays, and `linkProblem` contains the reason.
+ * The credential that is stored on this device is not changed.
  */
 export async function useLink(): Promise<void> {
   const credential = linkSession.peek()
@@ -72,7 +72,7 @@ export async function useLink(): Promise<void> {
   const before = current.peek()
   try {
     const principal = await sessionOfLink(credential)
-    // The person may have signed out meanwhile.
+    // The user may have signed out in the meantime.
     if (current.peek() !== before) return
     close()
     keepForTab(credential)
@@ -84,13 +84,13 @@ export async function useLink(): Promise<void> {
   }
 }
 
-/** The person stays as they are. */
+/** Refuses the session of the link. The current session stays. */
 export function turnDownLink(): void {
   dropLinkSession()
   problemOfLink.value = undefined
 }
 
-/** @throws ApiError 401 too for what is no session: a token or an admin key has no end, and is not for links */
+/** @throws ApiError 401 also for a token or an admin key: they do not expire, so they must not be used in links */
 async function sessionOfLink(credential: string): Promise<Principal> {
   const principal = sessionForm.test(credential) ? await fetchPrincipal(createApi(credential)) : undefined
   if (principal?.kind === 'session') return principal
@@ -103,10 +103,10 @@ function linkProblemText({ status, message }: ApiError): string {
 }
 
 /**
- * Signs in. What is refused is shown by `session`; a credential that was kept is forgotten only if the server does not
- * know it, so that a server that is away does not sign anybody out.
+ * Signs in. A refusal is shown in `session`. A stored credential is forgotten only if the server does not know it, so that an
+ * unavailable server does not sign the user out.
  *
- * @param keep for how long: until the tab is closed, or on this device; undefined leaves it as it is
+ * @param keep where to store the credential: for the tab or on the device; undefined: stored credentials do not change
  */
 export async function signIn(credential: string, keep?: 'tab' | 'device'): Promise<void> {
   problemOfLink.value = undefined
@@ -116,7 +116,7 @@ export async function signIn(credential: string, keep?: 'tab' | 'device'): Promi
     return
   }
   current.value = { kind: 'signing in' }
-  // At once, and not when it is known who it is: the first value is on its way while the rest of the page loads.
+  // Connects before the principal is known, so that the first value arrives while the rest of the page loads.
   const live = connect(credential)
   try {
     const principal = await fetchPrincipal(createApi(credential))
@@ -142,7 +142,7 @@ function enter(credential: string, principal: Principal, live = connect(credenti
   current.value = { kind: 'signed in', signedIn: { credential, principal, api, live } }
 }
 
-/** For good: nothing is kept, in this tab or on this device. */
+/** Signs out, and forgets the credential in this tab and on this device. */
 export function signOut(): void {
   forgetCredential()
   end(false)
@@ -150,7 +150,7 @@ export function signOut(): void {
 
 let isAsking = false
 
-/** The credential may have ended: asks, once for all who are in doubt, and returns to the sign-in if so. */
+/** Asks the server whether the credential is still valid. If not, returns to the sign-in page. One request at a time. */
 async function endIfRefused(credential: string): Promise<void> {
   if (isAsking || !isSignedInWith(credential)) return
   isAsking = true

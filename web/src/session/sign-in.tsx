@@ -4,7 +4,7 @@ import type { ApiError } from '../api/http.ts'
 import { formatDuration } from '../time/format.ts'
 import { linkProblem, type Session, signIn } from './session.ts'
 
-/** The only page without a credential. */
+/** The sign-in page, the only page that needs no credential. */
 export function SignIn({ session }: { readonly session: Exclude<Session, { kind: 'signed in' }> }) {
   const [credential, setCredential] = useState('')
   const [isKept, setIsKept] = useState(false)
@@ -14,7 +14,7 @@ export function SignIn({ session }: { readonly session: Exclude<Session, { kind:
 
   function submit(event: Event): void {
     event.preventDefault()
-    // What is copied from a terminal often brings its line end along.
+    // Text that was copied from a terminal often ends with a line break.
     const text = credential.trim()
     if (text !== '' && !isBusy) void signIn(text, isKept ? 'device' : 'tab')
   }

@@ -2,7 +2,7 @@ import type { Api } from '../api/http.ts'
 import type { Principal } from '../api/principal.ts'
 import type { LiveConnection } from '../live/connection.ts'
 
-/** What every page is given: whom the person is signed in as, and the two ways to the server. */
+/** Passed to every page: the principal, and the HTTP and MQTT connections to the server. */
 export interface SignedIn {
   readonly credential: string
   readonly principal: Principal

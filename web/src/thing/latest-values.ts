@@ -5,24 +5,24 @@ import type { LiveConnection } from '../live/connection.ts'
 import { type Fix, fixOf } from './position/fix.ts'
 import { keyOfTopic } from './values-topic.ts'
 
-/** Milliseconds between two updates of the page: more are not seen, and cost. */
+/** Milliseconds between two updates of the page. Users would not notice more frequent updates, and each update takes time. */
 const updateInterval = 100
-/** Milliseconds after which a value that is listed and does not come is no longer waited for. */
+/** Maximum time to wait for the value of a listed resource, milliseconds. */
 const patience = 2_000
 
 type OnRecord = (record: ReadingRecord) => void
 
-/** The latest record of every ordinary resource of a thing, as it changes. */
+/** The latest record of every ordinary resource of a thing, updated live. */
 export interface LatestValues {
-  /** In the order in which they are shown. */
+  /** Keys in the order of display. */
   readonly keys: ReadonlySignal<readonly string[]>
-  /** Whether everything has come that was there when the page was opened, the position as well. */
+  /** Whether all values have arrived that existed when the page was opened, including the position. */
   readonly isComplete: ReadonlySignal<boolean>
   /** The latest position of the thing; undefined without one. */
   readonly position: ReadonlySignal<Fix | undefined>
-  /** One signal for each, so that a value that changes renders nothing but itself. */
+  /** The latest record of a key. Each key has a signal, so that a changed value renders only that value. */
   of(key: string): ReadonlySignal<ReadingRecord> | undefined
-  /** Live records of one resource, each as it comes. @returns stops it */
+  /** Calls `onRecord` for each live record of one resource. @returns a function that stops the calls */
   listen(key: string, onRecord: OnRecord): () => void
   close(): void
 }
@@ -33,7 +33,7 @@ export function watchLatestValues(api: Api, live: LiveConnection, thingId: strin
   const isComplete = signal(false)
   const position = signal<Fix>()
   const come = new Set<string>()
-  /** What was listed when the page was opened. */
+  /** The keys that were listed when the page was opened. */
   let listed: readonly string[] | undefined
   let endOfPatience: ReturnType<typeof setTimeout> | undefined
   const abort = new AbortController()
@@ -48,7 +48,7 @@ export function watchLatestValues(api: Api, live: LiveConnection, thingId: strin
     if (key === undefined) return
     const isNew = !come.has(key)
     come.add(key)
-    // A new one waits for the others of its write.
+    // A new key waits for the other keys of its write.
     const wait = isNew ? updateInterval : Math.max(0, updatedAt + updateInterval - performance.now())
     timer ??= setTimeout(update, wait)
     if (key === '$geo') position.value = fixOf(payload)
@@ -76,7 +76,7 @@ export function watchLatestValues(api: Api, live: LiveConnection, thingId: strin
       endOfPatience = setTimeout(complete, patience)
       if (timer === undefined) update()
     },
-    // Then nobody knows what there was: what has come is all.
+    // If the list cannot be read, the values that have arrived count as complete.
     complete,
   )
 
@@ -84,7 +84,7 @@ export function watchLatestValues(api: Api, live: LiveConnection, thingId: strin
     isComplete.value = true
   }
 
-  /** @returns whether there is one key more or less */
+  /** @returns whether a key was added or removed */
   function set(key: string, record: ReadingRecord | undefined): boolean {
     if (!record) return latest.delete(key)
     const known = latest.get(key)
@@ -92,7 +92,7 @@ export function watchLatestValues(api: Api, live: LiveConnection, thingId: strin
       latest.set(key, signal(record))
       return true
     }
-    // A late record is live, too, but not the latest; of equal datetimes the later one is.
+    // A live record may be late, and then is not the latest. With equal datetimes, the record that arrives later is the latest.
     if (record.datetime >= known.value.datetime) known.value = record
     return false
   }

@@ -19,14 +19,14 @@ interface ThingPageProps {
   readonly thingId: string
 }
 
-/** One thing: what it sends, where it is, how it is set, and what of it was refused. */
+/** The page of a thing: its values, position, settings and refused writes. */
 export function ThingPage({ signedIn, thingId }: ThingPageProps) {
   const { name, problem } = useThingName({ signedIn, thingId })
   usePageTitle(name || thingId)
   const values = useLatestValues(signedIn, thingId)
   useEffect(preloadChart, [])
   const { principal } = signedIn
-  // What was refused is not for who may only read (contract §7).
+  // A session that may only read does not get refused writes (contract §7).
   const seesRefused = principal.kind !== 'session' || principal.access === 'write'
   if (problem !== undefined) {
     return (
@@ -71,10 +71,10 @@ function useLatestValues({ api, live }: SignedIn, thingId: string): LatestValues
 const gone = 'There is no such thing any more.'
 const unknown = 'There is no such thing, or you may not see it.'
 
-/** Milliseconds after which the thing is asked for again: of its deletion and of a new name no message comes. */
+/** Milliseconds between reads of the thing. There is no message when a thing is deleted or renamed. */
 const refreshInterval = 10_000
 
-/** The name, once it is known; a problem if there is no such thing any more, or none that the principal may see. */
+/** The name of the thing, undefined while not known. `problem` is set if the principal cannot see such a thing. */
 function useThingName({ signedIn, thingId }: ThingPageProps): {
   readonly name: string | undefined
   readonly problem: string | undefined
@@ -96,7 +96,7 @@ function useThingName({ signedIn, thingId }: ThingPageProps): {
         wasThere.current = true
         setName(thing.name)
       } catch (error) {
-        // A page that is shown stays, as it does without a connection.
+        // If the page is already shown, it stays, as it does without a connection.
         if (error instanceof ApiError && !wasThere.current) setProblem(error.message)
       }
     }

@@ -13,29 +13,29 @@ export interface RefusedWrite {
   readonly reason: string
   readonly message: string
   readonly errors?: readonly BadField[]
-  /** How often it came since it was listed last, if more than once. */
+  /** How often the write was sent since it was last listed, if more than once. */
   readonly count?: number
   /** The write id that the device chose. */
   readonly id?: string
   readonly excerpt: string
 }
 
-/** Writes that were refused for the same. */
+/** Writes that were refused for the same reasons. */
 export interface RefusedGroup {
   readonly newest: RefusedWrite
   readonly count: number
-  /** When the first one that is listed was refused: RFC 3339. */
+  /** Datetime of the first listed write of the group, RFC 3339. */
   readonly since: string
-  /** What the others began with, where that is another text: newest first, each once. */
+  /** The different excerpts of the other writes, newest first. */
   readonly otherExcerpts: readonly string[]
 }
 
-/** As many as the server keeps. */
+/** Maximum number of listed writes, the same as on the server. */
 const kept = 100
-/** Characters of a body that the server shows. */
+/** Maximum number of characters of a body in an excerpt from the server. */
 const excerptLength = 200
 
-/** Both lists as one, newest first, each refused write once. */
+/** Merges both lists, newest first, with each refused write once. */
 export function merged(
   newer: readonly RefusedWrite[],
   older: readonly RefusedWrite[],
@@ -44,7 +44,7 @@ export function merged(
   return [...all.values()].sort((a, b) => Date.parse(b.datetime) - Date.parse(a.datetime)).slice(0, kept)
 }
 
-/** A device that does not learn is refused for the same for ever, whatever it measures meanwhile. @param list newest first */
+/** Groups writes with the same refusal: a device may send the same wrong form again and again. @param list newest first */
 export function grouped(list: readonly RefusedWrite[]): readonly RefusedGroup[] {
   const groups = new Map<string, RefusedGroup>()
   for (const refused of list) {
@@ -63,8 +63,8 @@ export function grouped(list: readonly RefusedWrite[]): readonly RefusedGroup[] 
 }
 
 /**
- * Equal for what was refused in the same way. Another place in the write, another length or another time in a message make no other
- * way, nor do more faults of the same kind.
+ * A text that is equal for writes that were refused for the same reasons. It does not depend on the places of records, on lengths
+ * or times in messages, or on how many faults of a kind there are.
  */
 export function sameness({ door, reason, message, errors = [] }: RefusedWrite): string {
   const faults = errors.map(kindOf)
@@ -76,13 +76,13 @@ export function sameness({ door, reason, message, errors = [] }: RefusedWrite): 
   ])
 }
 
-/** Faults of one kind in a write. */
+/** The faults of one kind in a write. */
 export interface FaultGroup {
   readonly first: BadField
   readonly count: number
 }
 
-/** A device that has one fault has it in each of its records. */
+/** Groups faults by kind: a device often makes the same fault in each record. */
 export function groupedFaults(errors: readonly BadField[]): readonly FaultGroup[] {
   const groups = new Map<string, FaultGroup>()
   for (const fault of errors) {
@@ -100,14 +100,14 @@ function withoutNumbers(message: string): string {
   return message.replaceAll(/\d+/g, '0')
 }
 
-/** Where a fault is first, how often, and what is wrong. Most messages begin with the name of the field, which is then not named again. */
+/** The first place of a fault, the count and the message. If the message begins with the field, the place does not name it. */
 export function faultText({ first: { index, field, message }, count }: FaultGroup): string {
   const often = count > 1 ? `${count} times, first in ` : ''
   const place = message.startsWith(field) ? `values[${index}]` : `values[${index}].${field}`
   return `${often}${place}: ${message}`
 }
 
-/** Whether an excerpt may be the begin of a body only: what is redacted may have been longer than what stands for it. */
+/** Whether an excerpt may contain only the beginning of a body. A redacted text may have been longer than `[redacted]`. */
 export function isCut(excerpt: string): boolean {
   return excerpt.length >= excerptLength || excerpt.includes('[redacted]')
 }

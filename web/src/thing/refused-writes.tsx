@@ -20,10 +20,10 @@ interface RefusedWritesProps {
   readonly thingId: string
 }
 
-/** Of kinds of refused writes, until the person asks for all: the settings are below. */
+/** Number of groups that are shown until the user asks for all. Few, because the settings are below. */
 const shownAtFirst = 3
 
-/** The thing's writes that were refused, newest first, and why; not for sessions that only read (contract §7). */
+/** The thing's refused writes, newest first, with reasons. Not for sessions that may only read (contract §7). */
 export function RefusedWrites({ signedIn, thingId }: RefusedWritesProps) {
   const { list, problem } = useRefusedWrites(signedIn, thingId)
   const [isWhole, setWhole] = useState(false)
@@ -127,7 +127,7 @@ function useRefusedWrites({ api, live }: SignedIn, thingId: string) {
   const reconnects = useReconnects(live)
   useEffect(() => {
     const abort = new AbortController()
-    // What comes while the list is read is in it or not: each is shown once.
+    // A write that is refused while the list is read may already be in the list. `merged` shows it once.
     const unsubscribe = live.subscribe(`things/${thingId}/errors`, (_topic, payload) =>
       setList(before => merged([payload as RefusedWrite], before ?? [])),
     )

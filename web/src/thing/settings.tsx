@@ -13,13 +13,13 @@ interface SettingsProps {
   readonly thingId: string
 }
 
-/** The thing's settings document (contract §5), as fields or as JSON; what is saved reaches the thing at once. */
+/** The thing's settings document (contract §5), as fields or as JSON. Saved settings are sent to the thing immediately. */
 export function Settings({ signedIn, thingId }: SettingsProps) {
   const { principal } = signedIn
   const isReadOnly = principal.kind === 'session' && principal.access === 'read'
   const { draft, status, change, save } = useSettings(signedIn, thingId)
   const [view, setView] = useState<'fields' | 'json'>('fields')
-  // Counts what was discarded: texts that stand for no value are in the inputs alone, and go with them.
+  // Number of discards, used as a key: a new key replaces the inputs, and with them any text that is not a valid value.
   const [round, setRound] = useState(0)
   const [hasUnread, setUnread] = useState(false)
   if (!draft)

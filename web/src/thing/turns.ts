@@ -1,6 +1,6 @@
-/** Lets a few tasks run at a time; the others wait in the order in which they came. */
+/** Runs a few tasks at a time. Other tasks wait, in the order of their calls. */
 interface Turns {
-  /** @throws what `task` throws, and the signal's reason if it is aborted before the turn comes */
+  /** @throws any error of `task`, or the signal's reason if the signal is aborted before the task begins */
   take<T>(signal: AbortSignal, task: () => Promise<T>): Promise<T>
 }
 

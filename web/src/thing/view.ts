@@ -1,13 +1,13 @@
 import type { TimeWindow } from './chart/window.ts'
 
-/** What of a thing's page its address names, so that it is there again after a reload and in a link. */
+/** The part of a thing page's state that is in the address, so that a reload or a link shows it again. */
 export interface View {
   readonly resourceKey?: string
-  /** Absent until the person chooses one. */
+  /** Absent until the user chooses a window. */
   readonly shown?: TimeWindow
 }
 
-/** The view that a hash such as `#/things/<id>?resource=depth&seconds=3600` names; what it does not say is absent. */
+/** The view that a hash such as `#/things/<id>?resource=depth&seconds=3600` names; a missing parameter is absent. */
 export function viewOf(hash: string): View {
   const parameters = new URLSearchParams(hash.split('?')[1] ?? '')
   const resourceKey = parameters.get('resource')
@@ -20,7 +20,7 @@ export function viewOf(hash: string): View {
   }
 }
 
-/** The hash with the view in place of the one that it names. */
+/** The hash with its view replaced by this view. */
 export function hashWith(hash: string, { resourceKey, shown }: View): string {
   const [path = ''] = hash.split('?')
   const parameters = new URLSearchParams()

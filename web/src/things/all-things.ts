@@ -1,21 +1,21 @@
 import type { Api } from '../api/http.ts'
 import { fetchThings, type ThingSummary } from '../api/things.ts'
 
-/** More are not read: each thousand is a request. */
+/** Maximum number of things that are read, because each thousand takes a request. */
 const mostThings = 10_000
 const thingsPerRequest = 1_000
 
 export interface AllThings {
-  /** By name, in the order in which people look for it. */
+  /** Sorted by name, in the order that users expect. */
   readonly things: readonly ThingSummary[]
-  /** False: there are more than are read. */
+  /** False if there are more things than were read. */
   readonly isAll: boolean
 }
 
 /**
- * The things that the principal may see. The server pages by id, which nobody looks for: only who has all can sort them.
+ * The things that the principal may see. The server's pages are ordered by id, so all things have to be read to sort them by name.
  *
- * @param name part of the name, in any case; empty for all @throws ApiError
+ * @param name part of the name, in upper or lower case; empty for all things @throws ApiError
  */
 export async function fetchAllThings(api: Api, name: string, signal: AbortSignal): Promise<AllThings> {
   const things: ThingSummary[] = []

@@ -10,7 +10,7 @@ import { type ListedThings, useAllThings } from './use-all-things.ts'
 
 const ThingsMap = lazily(() => import('./things-map.tsx').then(({ ThingsMap }) => ThingsMap))
 
-/** Each one shown is two subscriptions, here and on the map, of which a connection may have 100. */
+/** Each shown thing needs two subscriptions, for the list and for the map. A connection may have 100 subscriptions. */
 const thingsPerPage = 45
 
 /** The things that the principal may see, as a list and on a map. */
@@ -77,7 +77,7 @@ export function ThingsPage({ signedIn }: { readonly signedIn: SignedIn }) {
   )
 }
 
-/** How many there are. */
+/** Shows the number of things. */
 function Total({ listed: { all }, found }: { readonly listed: ListedThings; readonly found: number }) {
   if (!all || all.things.length === 0) return null
   const total = `${all.isAll ? '' : 'the first '}${all.things.length} ${all.things.length === 1 ? 'thing' : 'things'}`
@@ -91,7 +91,7 @@ function Total({ listed: { all }, found }: { readonly listed: ListedThings; read
 }
 
 interface PagingProps {
-  /** From 0. */
+  /** Number of the page, from 0. */
   readonly page: number
   readonly pages: number
   readonly onPage: (page: number) => void
@@ -117,7 +117,7 @@ interface NoThingsProps {
   readonly signedIn: SignedIn
   readonly name: string
   readonly silence: Silence
-  /** Whether there are things of that name. */
+  /** Whether there are things with this name. */
   readonly isAnyNamed: boolean
 }
 

@@ -1,9 +1,9 @@
 import type { ThingSummary } from '../api/things.ts'
 
-/** For how long nothing was heard of a thing. */
+/** A filter for things that have been silent for some time. */
 export interface Silence {
   readonly label: string
-  /** Milliseconds, at least. Infinity: nothing ever was. */
+  /** Minimum milliseconds of silence. Infinity: the thing was never heard from. */
   readonly length: number
 }
 
@@ -11,7 +11,7 @@ const minute = 60_000
 const hour = 60 * minute
 const day = 24 * hour
 
-/** The first is no silence. */
+/** The first filter shows all things. */
 export const silences: readonly [Silence, ...Silence[]] = [
   { label: 'All', length: 0 },
   { label: 'Silent for 10 min', length: 10 * minute },

@@ -12,7 +12,7 @@ interface ThingsTableProps {
   readonly things: readonly ThingSummary[]
 }
 
-/** A row for each thing. */
+/** A table with a row for each thing. */
 export function ThingsTable({ live, things }: ThingsTableProps) {
   return (
     <table class="things-table">
@@ -44,11 +44,11 @@ export function ThingsTable({ live, things }: ThingsTableProps) {
   )
 }
 
-/** Moves with every write of the thing, whoever writes. */
+/** Updated with each write to the thing, whatever the credential. */
 function LastHeardOf({ live, thing }: { readonly live: LiveConnection; readonly thing: ThingSummary }) {
   const [written] = useState(() => signal<number | undefined>(undefined))
   useEffect(() => {
-    // The topic of whole writes: it has no retained messages, of which there may be 10,000 for each thing.
+    // The topic of whole writes has no retained messages. The topics of values may have 10,000 for each thing.
     return live.subscribe(`v2/things/${thing.thingId}`, () => {
       written.value = serverTime()
     })

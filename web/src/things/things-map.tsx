@@ -8,13 +8,13 @@ import { fixOf } from '../thing/position/fix.ts'
 
 interface ThingsMapProps {
   readonly signedIn: SignedIn
-  /** Those that are listed beside it. */
+  /** The things in the list next to the map. */
   readonly things: readonly ThingSummary[]
-  /** Whether they are one page of several. */
+  /** Whether the list has several pages. */
   readonly isPage: boolean
 }
 
-/** Where the listed things are, now and as they move. */
+/** A map with the positions of the listed things, updated live. */
 export function ThingsMap({ signedIn, things, isPage }: ThingsMapProps) {
   const live = useLivePositions(signedIn, things)
   const places = useMemo(
@@ -34,11 +34,11 @@ export function ThingsMap({ signedIn, things, isPage }: ThingsMapProps) {
   )
 }
 
-/** Which things the map shows. */
+/** A text that explains which things the map shows. */
 function shownText(placed: number, listed: number, isPage: boolean): string {
   const which = isPage ? 'on this page of the list' : 'in the list'
   const advice = 'A thing appears on the map when it writes the key $geo.'
-  // None is listed before the first answer, and where a name or a silence is asked for that none has.
+  // The list is empty before the first answer, and if no thing matches the filters.
   if (listed === 0) return 'The map shows the things in the list.'
   if (placed === 0 && listed === 1) return `The thing ${which} has no position yet. ${advice}`
   if (placed === 0) return `None of the ${listed} things ${which} has a position yet. ${advice}`
@@ -54,7 +54,7 @@ function useLivePositions(
   const ids = things.map(({ thingId }) => thingId).join(' ')
   useEffect(() => {
     if (ids === '') return
-    // One filter for each: with one for all, a fleet's other positions would come, too.
+    // One topic filter per thing. A common filter would also match all things that are not listed.
     const unsubscribes = ids.split(' ').map(thingId =>
       live.subscribe(`things/${thingId}/values/$geo`, (_topic, payload) => {
         const fix = fixOf(payload)

@@ -4,9 +4,9 @@ import { useReconnects } from '../live/reconnects.ts'
 import type { SignedIn } from '../session/signed-in.ts'
 import { type AllThings, fetchAllThings } from './all-things.ts'
 
-/** Milliseconds without a key pressed. */
+/** Milliseconds without typing after which the search begins. */
 const searchDelay = 200
-/** Milliseconds after which the list is read again, for when the things were last heard of. */
+/** Milliseconds between reads of the list, which keep the times of last contact current. */
 const refreshInterval = 10_000
 
 export interface ListedThings {
@@ -14,11 +14,11 @@ export interface ListedThings {
   readonly all: AllThings | undefined
   /** Why the last request failed. */
   readonly problem: string | undefined
-  /** Asks again at once. */
+  /** Reads the list again immediately. */
   readonly reload: () => void
 }
 
-/** The things of a name, read again every ten seconds while the page is in sight, and when the connection is back. */
+/** The things that match a name. Read again every ten seconds while the page is visible, and after a reconnect. */
 export function useAllThings({ api, live }: Pick<SignedIn, 'api' | 'live'>, name: string): ListedThings {
   const [all, setAll] = useState<AllThings>()
   const [problem, setProblem] = useState<string>()

@@ -1,18 +1,18 @@
-/** Between which the server's clock is ahead of the browser's: milliseconds, negative where it is behind. */
+/** Bounds of how far the server's clock is ahead of the browser's clock, milliseconds. Negative if it is behind. */
 export interface ClockBounds {
   readonly least: number
   readonly most: number
 }
 
-/** Milliseconds that `Date` leaves out: it has whole seconds. */
+/** The header `Date` has whole seconds, so the time may be up to this many milliseconds later. */
 const leftOut = 1_000
 
 /**
- * What an answer adds to the bounds. Bounds that contradict each other are of a clock that was set: the newest counts.
+ * Narrows the bounds with an answer. If the answer contradicts the bounds, a clock was set, and only the answer counts.
  *
- * @param date its header `Date`, milliseconds since the epoch
- * @param asked when the request left, by the browser's clock, milliseconds since the epoch
- * @param answered when the answer began, by the same clock
+ * @param date the `Date` header of the answer, milliseconds since the epoch
+ * @param asked when the request was sent, by the browser's clock, milliseconds since the epoch
+ * @param answered when the answer began, by the browser's clock, milliseconds since the epoch
  */
 export function narrowed(
   before: ClockBounds | undefined,
@@ -26,7 +26,7 @@ export function narrowed(
   return both.least <= both.most ? both : heard
 }
 
-/** What to add to the browser's clock: nothing where that may be right, since it is finer than a second. */
+/** Milliseconds to add to the browser's clock. 0 if that clock may be right, because it is more precise than the header. */
 export function correctionOf({ least, most }: ClockBounds): number {
   return least <= 0 && most >= 0 ? 0 : (least + most) / 2
 }

@@ -3,34 +3,34 @@ import { addressOf } from '../api/address.ts'
 import { type ClockBounds, correctionOf, narrowed } from './clock-bounds.ts'
 
 const tick = 1_000
-/** Milliseconds that the browser's clock may move beside its timers in a tick. */
+/** Maximum difference between browser clock and timers in a tick, milliseconds. A greater difference means the clock was set. */
 const slew = 1_000
 
 let bounds: ClockBounds | undefined
 const current = signal(Date.now())
 
-/** Now, in milliseconds since the epoch, by the server's clock; moves every second. */
+/** The current time by the server's clock, milliseconds since the epoch. Updated every second. */
 export const now: ReadonlySignal<number> = current
 
 /**
- * Milliseconds since the epoch by the server's clock, as its answers tell it: readings, ranges and ages go by that. The browser's
- * counts until the first answer.
+ * The server's time, milliseconds since the epoch, estimated from its answers. Used for readings, ranges and ages. Until the first
+ * answer, this is the browser's time.
  */
 export function serverTime(): number {
   return Date.now() + (bounds ? correctionOf(bounds) : 0)
 }
 
 /**
- * Learns the server's time from an answer.
+ * Updates the estimate of the server's time from an answer.
  *
- * @param asked when the request left, by the browser's clock, milliseconds since the epoch
+ * @param asked when the request was sent, by the browser's clock, milliseconds since the epoch
  */
 export function hearDate({ headers }: Response, asked: number): void {
   const date = Date.parse(headers.get('date') ?? '')
   if (Number.isNaN(date)) return
   const before = serverTime()
   bounds = narrowed(bounds, date, asked, Date.now())
-  // Not with each answer: what is drawn by it is drawn again.
+  // Not updated with each answer, because each update renders all parts of the page that depend on it.
   if (Math.abs(serverTime() - before) >= tick) current.value = serverTime()
 }
 
@@ -42,7 +42,7 @@ setInterval(() => {
   current.value = serverTime()
 }, tick)
 
-/** Between the browser's clock and its timers: it changes when the clock is set, and when the machine wakes. */
+/** Difference between browser clock and timers. Changes when the clock is set and when the machine wakes up. */
 function distance(): number {
   return Date.now() - performance.now()
 }
@@ -52,6 +52,6 @@ async function askDate(): Promise<void> {
   try {
     hearDate(await fetch(addressOf('/healthz'), { method: 'HEAD', cache: 'no-store' }), asked)
   } catch {
-    // A server that is away is asked for readings when it is back.
+    // Ignored: when the server is available again, the next answer contains the time.
   }
 }

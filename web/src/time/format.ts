@@ -3,7 +3,7 @@ const minute = 60 * second
 const hour = 60 * minute
 const day = 24 * hour
 
-/** How long ago something was, such as `12 s ago`, `3 min ago`, `2 h ago`, `5 d ago`; `in 2 h` for the future. */
+/** An age as text, for example `12 s ago`, `3 min ago`, `2 h ago` or `5 d ago`. In the future, for example `in 2 h`. */
 export function formatAge(milliseconds: number): string {
   const size = Math.abs(milliseconds)
   if (size < second) return 'now'
@@ -11,7 +11,7 @@ export function formatAge(milliseconds: number): string {
   return milliseconds < 0 ? `in ${text}` : `${text} ago`
 }
 
-/** In the largest unit that fits, cut: `90 000` ms is `1 min`. */
+/** A duration in the largest unit that fits, rounded down. For example, 90,000 ms is `1 min`. */
 export function formatDuration(milliseconds: number): string {
   if (milliseconds < minute) return `${Math.floor(milliseconds / second)} s`
   if (milliseconds < hour) return `${Math.floor(milliseconds / minute)} min`
@@ -19,7 +19,7 @@ export function formatDuration(milliseconds: number): string {
   return `${Math.floor(milliseconds / day)} d`
 }
 
-/** Local date and time to the second, such as `2026-11-21 09:30:00`; sorts and reads the same everywhere. */
+/** Local date and time to the second, for example `2026-11-21 09:30:00`. The form is the same in every locale. */
 export function formatMoment(milliseconds: number): string {
   const at = new Date(milliseconds)
   const date = [at.getFullYear(), at.getMonth() + 1, at.getDate()].map(padded).join('-')
@@ -27,7 +27,7 @@ export function formatMoment(milliseconds: number): string {
   return `${date} ${time}`
 }
 
-/** As `formatMoment`, without the date if that is today's. */
+/** Like `formatMoment`, but without the date if it is today. */
 export function formatMomentNear(milliseconds: number, now: number): string {
   const text = formatMoment(milliseconds)
   const [today] = formatMoment(now).split(' ')
@@ -35,7 +35,7 @@ export function formatMomentNear(milliseconds: number, now: number): string {
   return date === today && time !== undefined ? time : text
 }
 
-/** The zone that times are shown in, such as `UTC+01:00`. @param milliseconds when: zones change with the season */
+/** The zone of shown times, for example `UTC+01:00`. @param milliseconds since the epoch, because a zone may have summer time */
 export function formatZone(milliseconds: number): string {
   const minutes = -new Date(milliseconds).getTimezoneOffset()
   if (minutes === 0) return 'UTC'

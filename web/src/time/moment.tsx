@@ -2,7 +2,7 @@ import { now, serverTime } from './clock.ts'
 import { formatAge, formatMoment, formatMomentNear } from './format.ts'
 
 interface MomentProps {
-  /** Since the epoch. */
+  /** Milliseconds since the epoch. */
   readonly milliseconds: number
 }
 
@@ -15,7 +15,7 @@ export function Moment({ milliseconds }: MomentProps) {
   )
 }
 
-/** How long ago that was, second by second; the date and time are its title. */
+/** The age of a moment, updated every second, with date and time as its title. */
 export function Age({ milliseconds }: MomentProps) {
   return (
     <time dateTime={new Date(milliseconds).toISOString()} title={formatMoment(milliseconds)}>

@@ -2,19 +2,19 @@ import { formatBytes, formatCount, formatRate, formatSeconds } from './format.ts
 import { quantile, rate } from './increase.ts'
 import type { Metrics } from './metrics.ts'
 
-/** What a line is measured from. */
+/** The samples from which a line is computed. */
 interface Window {
   readonly now: Metrics
-  /** The one before; undefined at first. */
+  /** The previous sample; undefined for the first sample. */
   readonly before: Metrics | undefined
-  /** The oldest of the last minute. */
+  /** The oldest sample of the last minute. */
   readonly minuteBefore: Metrics | undefined
 }
 
-/** One number, and how it went. */
+/** One number, which is also drawn over time. */
 interface Line {
   readonly label: string
-  /** Undefined: nothing to show. */
+  /** Undefined if there is no value to show. */
   measure(window: Window): number | undefined
 }
 
@@ -24,7 +24,7 @@ export interface Figure {
   readonly lines: readonly Line[]
 }
 
-/** Of the metrics of docs/reference/metrics.md those that an operator looks at first. */
+/** The metrics of docs/reference/metrics.md that an operator looks at first. */
 export const figures: readonly Figure[] = [
   { title: 'Writes', format: formatRate, lines: rateByDoor('thingwire_writes_total') },
   { title: 'Readings', format: formatRate, lines: rateByDoor('thingwire_records_total') },

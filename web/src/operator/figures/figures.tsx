@@ -6,7 +6,7 @@ import { type Point, type Refusals, refusalsOf, rejectedConnectionsOf } from './
 import { Sparkline } from './sparkline.tsx'
 import { useHistory } from './use-history.ts'
 
-/** How the node is doing: the figures of its `/metrics`, and how they went in the last ten minutes. */
+/** The state of the node: figures from its `/metrics`, now and over the last ten minutes. */
 export function Figures({ credential }: { readonly credential: string }) {
   const { history, problem } = useHistory(credential)
   const { samples, points } = history
@@ -59,7 +59,7 @@ export function Figures({ credential }: { readonly credential: string }) {
 
 interface FigureCardProps {
   readonly figure: Figure
-  /** Of the figure in the catalogue. */
+  /** Index of the figure in the catalogue. */
   readonly place: number
   readonly points: readonly Point[]
 }
@@ -74,7 +74,7 @@ function FigureCard({ figure: { title, format, lines }, place, points }: FigureC
       <h3>{title}</h3>
       <dl>
         {measured
-          // A free disk, or a limit, is not known of every store.
+          // Free disk space and limit are not known for every store.
           .filter(line => title !== 'Store' || line.points.some(({ value }) => value !== undefined))
           .map(line => (
             <div key={line.label}>
@@ -97,9 +97,9 @@ function valueText(value: number | undefined, format: (value: number) => string)
 interface RefusalsCardProps {
   readonly title: string
   readonly refusals: readonly Refusals[]
-  /** From when on refusals count as recent, milliseconds since the epoch. */
+  /** Refusals from this moment on count as recent, milliseconds since the epoch. */
   readonly since: number
-  /** What to do, where there are some. */
+  /** Advice, shown if there are refusals. */
   readonly children?: ComponentChildren
 }
 

@@ -1,22 +1,22 @@
 const prefixes = ['', ' k', ' M', ' G', ' T']
 const binaryPrefixes = [' B', ' KiB', ' MiB', ' GiB', ' TiB', ' PiB']
 
-/** With three digits at most, such as `0`, `0.2`, `12.4`, `1.24 k`. */
+/** A count with at most three digits, for example `0`, `0.2`, `12.4` or `1.24 k`. */
 export function formatCount(count: number): string {
   return scaled(count, 1000, prefixes)
 }
 
-/** Such as `0/s`, `12.4/s`. */
+/** A rate, for example `0/s` or `12.4/s`. */
 export function formatRate(perSecond: number): string {
   return `${formatCount(perSecond)}/s`
 }
 
-/** Such as `1.5 GiB`. */
+/** A size, for example `1.5 GiB`. */
 export function formatBytes(bytes: number): string {
   return scaled(bytes, 1024, binaryPrefixes)
 }
 
-/** Such as `0 ms`, `0.4 ms`, `12 s`. */
+/** A duration, for example `0 ms`, `0.4 ms` or `12 s`. */
 export function formatSeconds(seconds: number): string {
   return seconds < 1 ? `${digits(seconds * 1000)} ms` : `${digits(seconds)} s`
 }

@@ -1,18 +1,18 @@
 import { figures } from './catalogue.ts'
 import type { Metrics } from './metrics.ts'
 
-/** Milliseconds for which measurements are kept and drawn. */
+/** Milliseconds for which samples are kept and drawn. */
 export const historyLength = 10 * 60_000
 const aMinute = 60_000
 
 export interface Point {
   /** Milliseconds since the epoch. */
   readonly at: number
-  /** Of the lines of the catalogue, by figure and line. */
+  /** Values of the lines of the catalogue, by figure and line. */
   readonly values: readonly (readonly (number | undefined)[])[]
 }
 
-/** The last ten minutes; not changed, but followed by another with one measurement more. */
+/** The last ten minutes. Immutable: with each sample, a new history is created. */
 export interface History {
   readonly samples: readonly Metrics[]
   readonly points: readonly Point[]
@@ -34,23 +34,23 @@ export function withSample({ samples, points }: History, now: Metrics): History 
   }
 }
 
-/** How often writes, or clients, were refused. */
+/** How often writes or clients were refused for one reason. */
 export interface Refusals {
   readonly reason: string
-  /** In the time that the history covers. */
+  /** Number of refusals in the time that the history covers. */
   readonly recently: number
-  /** Since the node started. */
+  /** Number of refusals since the node started. */
   readonly inAll: number
 }
 
-/** The reasons for which writes were refused, most of late first. */
+/** The reasons for which writes were refused, with the most recent refusals first. */
 export function refusalsOf(history: History): readonly Refusals[] {
   return mostRecentFirst(countsOf(history, 'thingwire_write_refusals_total', 'reason'))
 }
 
 /**
- * The reasons for which clients were turned away, most of late first: over MQTT a device hears none, and no thing has
- * it among its refused writes.
+ * The reasons for which clients were refused, with the most recent refusals first. Over MQTT, a device gets no reason, and no thing
+ * lists the refusal among its refused writes.
  */
 export function rejectedConnectionsOf(history: History): readonly Refusals[] {
   const rows: Refusals[] = []
@@ -70,7 +70,7 @@ export function rejectedConnectionsOf(history: History): readonly Refusals[] {
   return mostRecentFirst(rows)
 }
 
-/** 0 is let in, and 3 says nothing of the client. */
+/** 0 means accepted, and 3 is not the client's fault. */
 const connackTexts: ReadonlyMap<string, string> = new Map([
   ['1', 'MQTT CONNACK 1: not MQTT 3.1 or 3.1.1'],
   ['2', 'MQTT CONNACK 2: bad client id'],

@@ -1,6 +1,6 @@
 import type { Labels, Metrics } from './metrics.ts'
 
-/** How much a counter rose each second from `before` to `now`; undefined if that is unknown. */
+/** The increase of a counter per second from `before` to `now`; undefined if it is unknown. */
 export function rate(
   now: Metrics,
   before: Metrics | undefined,
@@ -14,8 +14,8 @@ export function rate(
 }
 
 /**
- * The value below which a share of what a histogram counted from `before` to `now` lies, as `histogram_quantile` of
- * Prometheus has it; undefined if nothing was counted.
+ * The quantile of the values that a histogram counted from `before` to `now`, computed like `histogram_quantile` of Prometheus;
+ * undefined if there are no values.
  *
  * @param share 0..1
  */
@@ -38,7 +38,7 @@ export function quantile(
   let lower = { bound: 0, count: 0 }
   for (const upper of counted) {
     if (upper.count >= wanted) {
-      // No more is known of what is above the largest bound.
+      // Of values above the largest bound, only that bound is known.
       if (upper.bound === Number.POSITIVE_INFINITY) return lower.bound
       const part = (wanted - lower.count) / (upper.count - lower.count)
       return lower.bound + (upper.bound - lower.bound) * part
@@ -48,7 +48,7 @@ export function quantile(
   return undefined
 }
 
-/** Counters begin at zero with each run, and another node has others. */
+/** Counters begin at zero in each run, and each node has different counters. */
 function isSameRun(now: Metrics, before: Metrics | undefined): before is Metrics {
   return before !== undefined && now.run === before.run
 }

@@ -6,15 +6,15 @@ interface Sample {
   readonly value: number
 }
 
-/** What one `GET /metrics` said of this service; what it says of the process is left out. */
+/** A sample of `GET /metrics`. Contains the metrics of the service, but not of the process. */
 export class Metrics {
-  /** When it was asked for, milliseconds since the epoch. */
+  /** Time of the request, milliseconds since the epoch. */
   readonly at: number
-  /** Which run of which node this was: counters start with it. */
+  /** Identifies the node and its run. Counters begin at zero in each run. */
   readonly run: number
   readonly #samples = new Map<string, Sample[]>()
 
-  /** @param text in the Prometheus text format 0.0.4 */
+  /** @param text metrics in the Prometheus text format 0.0.4 */
   constructor(text: string, at: number) {
     this.at = at
     for (const [, name = '', labels = '', value = ''] of text.matchAll(/^(\w+)(?:\{(.*)\})? (\S+)$/gm)) {
@@ -26,7 +26,7 @@ export class Metrics {
     this.run = this.sum(runName) ?? 0
   }
 
-  /** The sum over the series that have these labels; undefined if there is none. */
+  /** The sum of all series with these labels; undefined if there is no such series. */
   sum(name: string, labels: Labels = {}): number | undefined {
     const samples = this.#with(name, labels)
     return samples.length === 0 ? undefined : samples.reduce((sum, { value }) => sum + value, 0)
@@ -42,7 +42,7 @@ export class Metrics {
     return sums
   }
 
-  /** The value of a label on the first series. */
+  /** The value of a label of the first series. */
   labelOf(name: string, label: string): string | undefined {
     return this.#samples.get(name)?.[0]?.labels[label]
   }

@@ -2,14 +2,14 @@ import { pollInterval } from './use-history.ts'
 
 const width = 120
 const height = 28
-/** Milliseconds over the whole width at least: the first lines would else be all slope. */
+/** Minimum time over the whole width, milliseconds. Without a minimum, the first lines would be too steep. */
 const shortest = 60_000
 
 interface SparklineProps {
   readonly points: readonly { readonly at: number; readonly value: number | undefined }[]
 }
 
-/** How a number went as long as it was watched, from zero to its greatest; in the middle if it does not change. What it says is beside it in text. */
+/** Draws a number over time, from zero to its maximum; in the middle if it does not change. The number is also shown as text. */
 export function Sparkline({ points }: SparklineProps) {
   const start = points[0]?.at ?? 0
   const end = Math.max(points.at(-1)?.at ?? 0, start + shortest)
@@ -20,9 +20,9 @@ export function Sparkline({ points }: SparklineProps) {
   for (const { at, value } of points) {
     if (value === undefined) continue
     const x = (width * (at - start)) / (end - start)
-    // At an edge, what does not change would seem to belong to the row next to it.
+    // A constant line at an edge would seem to belong to the next row.
     const y = isFlat ? height / 2 : height - 1 - (height - 2) * (value / greatest)
-    // Nothing is known of the time in which nobody asked.
+    // A gap: the metrics were not read in this time.
     path += `${at - drawn > 3 * pollInterval ? 'M' : 'L'}${x.toFixed(1)} ${y.toFixed(1)}`
     drawn = at
   }

@@ -4,26 +4,26 @@ import { hearDate, serverTime } from '../../time/clock.ts'
 import { type History, noHistory, withSample } from './history.ts'
 import { Metrics } from './metrics.ts'
 
-/** Milliseconds between two measurements. */
+/** Milliseconds between two samples. */
 export const pollInterval = 5_000
 
 interface Polled {
   readonly history: History
-  /** Why the newest measurement is missing. */
+  /** Why the newest sample is missing. */
   readonly problem: string | undefined
 }
 
-/** Asks for the metrics every five seconds, while the page is in sight. */
+/** Reads the metrics every five seconds while the page is visible. */
 export function useHistory(credential: string): Polled {
   const [history, setHistory] = useState(noHistory)
   const [problem, setProblem] = useState<string>()
 
   useEffect(() => {
     const abort = new AbortController()
-    // By timers: a clock that is set back would end all asking.
+    // A time of `performance.now()`, because a clock that is set back would stop the polling.
     let asked = Number.NEGATIVE_INFINITY
     const poll = async () => {
-      // A timer that was held back in the background, or an answer that takes long, is no reason to ask twice.
+      // A delayed timer or a slow answer must not cause two requests in a row.
       if (document.hidden || performance.now() - asked < pollInterval / 2) return
       asked = performance.now()
       try {

@@ -12,12 +12,12 @@ import { type SeriesProps, useSeries } from './use-series.ts'
 import { edgesOf, firstWindow, pan, type TimeWindow, windowAt, windowBetween, zoom } from './window.ts'
 
 interface ChartProps extends SeriesProps {
-  /** What the person chose; until then undefined. */
+  /** The window that the user chose; undefined before. */
   readonly chosen: TimeWindow | undefined
   readonly onChoose: (change: (before: TimeWindow | undefined) => TimeWindow) => void
 }
 
-/** The numbers of a resource over time, live at its right end. */
+/** A chart of the numbers of a resource over time. The right end is updated live. */
 export function Chart({ signedIn, thingId, resourceKey, values, chosen, onChoose }: ChartProps) {
   const [first, setFirst] = useState(() => firstWindow(undefined, serverTime()))
   const shown = chosen ?? first
@@ -39,7 +39,7 @@ export function Chart({ signedIn, thingId, resourceKey, values, chosen, onChoose
   useEffect(() => {
     if (chosen) return
     oldest.current ??= firstTime
-    // It widens as what is shown grows older.
+    // The window becomes wider as the oldest shown point becomes older.
     return now.subscribe(time => {
       const next = firstWindow(oldest.current, time)
       setFirst(before => (before.span === next.span ? before : next))
@@ -75,7 +75,7 @@ export function Chart({ signedIn, thingId, resourceKey, values, chosen, onChoose
     plot.current?.draw(series, from, to)
   }, [series, shown])
 
-  // One that ends now moves on with every second.
+  // A window that ends now moves every second.
   useEffect(() => {
     if (shown.to !== undefined) return
     return now.subscribe(time => {

@@ -2,7 +2,7 @@ import { formatMoment } from '../../time/format.ts'
 import { formatNumber } from '../resources/format-value.ts'
 import type { Series } from './series.ts'
 
-/** What a chart shows, for who does not see it. */
+/** A description of a chart, for screen readers. */
 export function describeSeries(key: string, { points }: Series): string {
   const first = points[0]
   const last = points.at(-1)

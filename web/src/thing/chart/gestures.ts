@@ -1,7 +1,7 @@
-/** What a person does to a chart; shares are of its width, 0 (left) to 1 (right). */
+/** What a user can do with a chart. Positions are shares of the width: 0 is left, 1 is right. */
 export interface ChartGestures {
   zoom(factor: number, centre: number): void
-  /** @param share of the width; negative is towards the past */
+  /** @param share share of the width; negative moves towards the past */
   pan(share: number): void
   toNow(): void
 }
@@ -9,7 +9,7 @@ export interface ChartGestures {
 const step = 0.25
 const factor = 2
 
-/** Keys of a chart that has the focus. @returns whether the key was one of them */
+/** Handles a key on a focused chart. @returns whether the key has an action */
 export function handleKey(key: string, { zoom, pan, toNow }: ChartGestures): boolean {
   const actions: Readonly<Record<string, () => void>> = {
     ArrowLeft: () => pan(-step),
@@ -25,18 +25,18 @@ export function handleKey(key: string, { zoom, pan, toNow }: ChartGestures): boo
   return action !== undefined
 }
 
-/** CSS pixels of a line that a wheel was turned by. */
+/** Height of a line in CSS pixels, for wheel events that are measured in lines. */
 const lineHeight = 16
-/** CSS pixels of turning a wheel that show twice as much. */
+/** CSS pixels of a wheel movement that zoom by a factor of two. */
 const pixelsOfFactor = 100
 
 /**
- * Fingers on a chart: one moves it, two pinch it. On a trackpad two move it sideways, and pinch it, which a browser tells as a wheel
- * with Ctrl; a wheel without scrolls the page. A mouse drags over what it zooms to, which the plot does by itself. A double click
- * returns to now.
+ * Listens to gestures. One finger moves the chart, and two fingers zoom. On a trackpad, two fingers move the chart sideways or
+ * zoom: browsers report a pinch as a wheel event with Ctrl. Any other wheel event scrolls the page. Dragging with a mouse selects
+ * a range to zoom to, which the plot handles itself. A double click returns to now.
  *
- * @param shareAt the share of the width at which a pointer is
- * @returns stops listening
+ * @param shareAt returns the position of a pointer as a share of the width
+ * @returns a function that stops listening
  */
 export function listenToPointers(
   element: HTMLElement,
@@ -60,7 +60,7 @@ export function listenToPointers(
       return
     }
     const distance = Math.abs(after - other)
-    // Fingers that touch would zoom by any factor.
+    // If the fingers touch, the factor would be arbitrarily large.
     if (distance > 0.02) zoom(Math.abs(before - other) / distance, (after + other) / 2)
   }
 

@@ -6,15 +6,15 @@ const units = {
   d: { length: 86_400_000, name: 'd' },
 } as const
 
-/** How much time a point of a chart stands for. */
+/** The length of the interval that a point of a chart summarises. */
 export interface Interval {
-  /** For people, such as `15 min`: `m` alone is the metre. */
+  /** Text for users, for example `15 min`. The unit `m` would mean metres. */
   readonly text: string
-  /** Milliseconds. Intervals begin at its multiples since 1970 in UTC. */
+  /** Milliseconds. Intervals begin at multiples of the length since 1970 in UTC. */
   readonly length: number
 }
 
-/** @param text as the server writes it, such as `15m` @throws Error if it is none of even length */
+/** @param text in the server's form, such as `15m` @throws Error if the text is not an interval of constant length */
 export function parseInterval(text: string | undefined): Interval {
   const [, count, unit] = /^(\d+)(ms|[smhd])$/.exec(text ?? '') ?? []
   const { length, name } = units[unit as keyof typeof units] ?? {}

@@ -1,20 +1,20 @@
 import { gapsOf, type Series } from './series.ts'
 
-/** What is drawn of a series: places and values side by side. Values are null where there is a gap. */
+/** The data that is drawn of a series: arrays of equal length. A value is null at a gap. */
 export interface Line {
-  /** Seconds since the epoch, in order. */
+  /** Seconds since the epoch, ascending. */
   readonly times: readonly number[]
   readonly averages: readonly (number | null)[]
   readonly lowests: readonly (number | null)[]
   readonly highests: readonly (number | null)[]
-  /** Which point of the series each is of; undefined: a gap. */
+  /** Index of the point in the series; undefined at a gap. */
   readonly indexes: readonly (number | undefined)[]
 }
 
 /**
- * The line of a series through the averages of its points, and the edges of the band from lowest to highest.
+ * The line through the averages of a series, and the edges of the band from lowest to highest.
  *
- * @param unit what the values are multiples of
+ * @param unit the unit of the line's values
  */
 export function lineOf(series: Series, unit: number): Line {
   const gaps = new Set(gapsOf(series))
@@ -41,13 +41,13 @@ export function lineOf(series: Series, unit: number): Line {
 }
 
 /**
- * Which values get a dot: those that the next one or an edge is further away from than `apart`, so that it is seen what was measured
- * and what is only joined, and those without a line to either side.
+ * Which values get a dot. A value gets a dot if it is further than `apart` from the next value or from an edge: measured values can
+ * then be distinguished from the line between them. A value without a line to either side always gets a dot.
  *
- * @param places of the values, from 0, the left edge; in any unit
- * @param values null where there is a gap
+ * @param places places of the values, in any unit; 0 is the left edge
+ * @param values null at a gap
  * @param width place of the right edge
- * @param apart in the unit of the places
+ * @param apart distance in the unit of the places
  */
 export function dotsOf(
   places: readonly number[],

@@ -10,13 +10,13 @@ interface SeriesQuery {
   readonly from: number
   /** Milliseconds since the epoch, exclusive. */
   readonly to: number
-  /** Most points. */
+  /** Maximum number of points. */
   readonly points: number
 }
 
 /**
- * The numbers of a stretch of time, summed up by the server for as many points as there is room for. However short the stretch is,
- * these are not the records: where each has a point of its own, the point is the record.
+ * The numbers of a range of time, summarised by the server into at most `points` points. Even in a short range, the points are
+ * summaries and not records. A point with a single record has the value of that record.
  *
  * @throws ApiError
  */
@@ -31,7 +31,7 @@ export async function loadSeries(api: Api, query: SeriesQuery, signal: AbortSign
   let page = await api.getPage<readonly IntervalRecord[]>(path, signal)
   const interval = parseInterval(page.interval)
   const read = page.body.flatMap(pointOf)
-  // Only where other values than numbers are long.
+  // There is a next page only if the resource contains long texts.
   while (page.next !== undefined) {
     page = await api.getPage(page.next, signal)
     read.push(...page.body.flatMap(pointOf))
@@ -47,7 +47,7 @@ function pointOf({ datetime, avg, min, max, count, last }: IntervalRecord): read
       average: avg,
       lowest: min,
       highest: max,
-      // Among numbers there may be other values.
+      // The last record may be a text instead of a number.
       last: typeof last === 'number' ? last : avg,
       count,
     },

@@ -1,12 +1,12 @@
-/** Something that is asked for again and again. It never rejects. */
+/** A task that runs repeatedly. It never rejects. */
 type Task = (signal: AbortSignal) => Promise<void>
 
-/** Milliseconds that the next task waits for one that is under way. */
+/** Milliseconds for which the next task waits for the running task. */
 const patience = 500
 
 /**
- * Runs one task at a time, and behind it the newest of those that came meanwhile. The others are dropped, and so is one that is
- * slow while another waits.
+ * Runs one task at a time, and then the newest task that was passed in the meantime. Older waiting tasks are dropped. A slow task
+ * is aborted while another task waits.
  */
 export class NewestTask {
   #next: Task | undefined
@@ -19,7 +19,7 @@ export class NewestTask {
     else this.#timer ??= setTimeout(() => this.#running?.abort(), patience)
   }
 
-  /** Aborts what is under way, and runs nothing that waits. */
+  /** Aborts the running task and drops the waiting task. */
   close(): void {
     this.#next = undefined
     this.#running?.abort()

@@ -6,42 +6,42 @@ import { axisLabel, exponentOf } from './value-axis.ts'
 
 /** CSS pixels. */
 const plotHeight = 260
-/** CSS pixels: of the longest label of the time axis. Where there is no value axis, it stands beside the plot. */
+/** Half the width of the longest time label, CSS pixels. Without a value axis, the label needs this space next to the plot. */
 const halfOfTime = 32
-/** CSS pixels beside a point at which the pointer still means it. */
+/** Maximum distance between pointer and point at which the point is selected, CSS pixels. */
 const reach = 24
-/** CSS pixels between two points from which on each has a dot. */
+/** Distance of two points from which on each has a dot, CSS pixels. */
 const apart = 8
 
-/** Places of what is drawn in the data of the plot, behind the times. */
+/** Indexes in the data of the plot. Index 0 is the times. */
 const highest = 1
 const lowest = 2
 const average = 3
 
 interface PlotEvents {
-  /** A stretch was dragged over with a mouse, in milliseconds since the epoch. */
+  /** Called when a range was selected with a mouse. Milliseconds since the epoch. */
   readonly onZoom: (from: number, to: number) => void
-  /** The pointer is at a point of the series, or no longer. */
+  /** Called when the pointer is at a point of the series; undefined when it is no longer at a point. */
   readonly onPoint: (index: number | undefined) => void
-  /** The element is so many CSS pixels wide: at first, and when that changes. */
+  /** Called with the width of the element in CSS pixels, at the beginning and after each change. */
   readonly onWidth: (width: number) => void
 }
 
 export interface Plot {
   draw(series: Series, from: number, to: number): void
-  /** Shows another stretch of what is drawn. Milliseconds since the epoch. */
+  /** Shows another range of the drawn data. Milliseconds since the epoch. */
   show(from: number, to: number): void
-  /** The share of the width, 0 to 1, at which a pointer is. */
+  /** The position of a pointer as a share of the width, 0 to 1. */
   shareAt(clientX: number): number
   close(): void
 }
 
-/** Draws a series into an element, whose width it takes and follows. */
+/** Draws a series into an element. The plot is always as wide as the element. */
 export function createPlot(element: HTMLElement, { onZoom, onPoint, onWidth }: PlotEvents): Plot {
-  /** Where in the drawn data each point is: gaps are drawn as points without a value. */
+  /** Index in the series for each drawn point; undefined for a gap, which is drawn as a point without a value. */
   let indexes: readonly (number | undefined)[] = []
   let edges = { min: 0, max: 1 }
-  /** Of the power of ten that values are drawn in multiples of. */
+  /** Exponent of the power of ten that is the unit of the drawn values. */
   let exponent = 0
   const options = optionsFor(element, {
     range: () => [edges.min, edges.max],
@@ -147,9 +147,9 @@ function optionsFor(element: HTMLElement, { range, label, onSelect, onCursor }: 
   }
 }
 
-/** As wide as the widest label of an axis in CSS pixels. @param font in CSS pixels, too */
+/** Computes the width of an axis from its widest label, CSS pixels. @param font with a size in CSS pixels */
 function widthIn(font: string): (plot: uPlot, labels: string[] | null) => number {
-  // Not the canvas of the plot: uPlot sets a font only if it is not the one that it set last.
+  // A separate canvas: on the canvas of the plot, uPlot would not notice that the font was changed.
   const ruler = document.createElement('canvas').getContext('2d')
   if (ruler) ruler.font = font
   return (_plot, labels) => {
@@ -158,7 +158,7 @@ function widthIn(font: string): (plot: uPlot, labels: string[] | null) => number
   }
 }
 
-/** 24 hours and dates that read the same everywhere, after uPlot's format: step in seconds, text, text of a new day. */
+/** 24-hour times and dates that are the same in every locale. In uPlot's format: step in seconds, text, text at a new day. */
 const timeAxisValues: uPlot.Axis.Values = [
   [365 * 86_400, '{YYYY}', null, null, null, null, null, null, 1],
   [28 * 86_400, '{MMM}', '\n{YYYY}', null, null, null, null, null, 1],
@@ -174,7 +174,7 @@ function placesOfDots(plot: uPlot): number[] {
   return dotsOf(places, [...(plot.data[average] ?? [])], plot.over.clientWidth, apart)
 }
 
-/** At a dot, from its lowest to its highest value: between two of them the band only joins, and a lone one has none. */
+/** Draws a line from the lowest to the highest value at each dot. The band between two dots is no measurement. */
 function drawWhiskers(color: () => string): (plot: uPlot, drawn: number) => void {
   return (plot, drawn) => {
     if (drawn !== lowest) return

@@ -8,7 +8,7 @@ interface PointReadoutProps {
   readonly interval: Interval
 }
 
-/** The point under the pointer, or else how much time a point stands for. */
+/** The point under the pointer; without one, the interval of a point. */
 export function PointReadout({ point, interval }: PointReadoutProps) {
   if (!point) return <span>Line: average of {interval.text}. Band: lowest to highest.</span>
   const { time, average, lowest, highest } = point

@@ -24,7 +24,7 @@ const ranges = {
   '30 d': 30 * 1_440 * minute,
 } as const
 
-/** How much of the past is shown, and ways to move in it without a pointer. */
+/** Buttons to choose the shown range of time, and to move and zoom without a pointer. */
 export function RangeButtons(props: RangeButtonsProps) {
   const { signedIn, thingId, resourceKey, shown, gestures, onShow } = props
   const [problem, setProblem] = useState<string>()

@@ -1,28 +1,28 @@
 import { gapsIn } from '../position/gaps.ts'
 import type { Interval } from './interval.ts'
 
-/** A point of a chart: the numbers of one interval. */
+/** A point of a chart: a summary of the numbers of one interval. */
 export interface Point {
-  /** Begin of the interval, milliseconds since the epoch. */
+  /** Start of the interval, milliseconds since the epoch. */
   readonly time: number
   readonly average: number
   readonly lowest: number
   readonly highest: number
   readonly last: number
-  /** Records behind it, at least 1. */
+  /** Number of summarised records, at least 1. */
   readonly count: number
 }
 
 /** Points in time order. */
 export interface Series {
   readonly points: readonly Point[]
-  /** What each point stands for. */
+  /** The interval that each point summarises. */
   readonly interval: Interval
 }
 
 /**
- * The series with one record more, in its place. One that is there already changes no extreme, and the average by less than its
- * share: what comes while points are read may be in them.
+ * The series with one more record. A record that arrives while points are read may already be in the series. Adding it again does
+ * not change an extreme, and changes the average only slightly.
  */
 export function withRecord(series: Series, time: number, value: number): Series {
   const { points, interval } = series
@@ -36,7 +36,7 @@ export function withRecord(series: Series, time: number, value: number): Series 
   const count = before.count + 1
   const merged: Point = {
     time: start,
-    // Not by way of a sum or a difference, which may be larger than a number can be.
+    // Computed without a sum or a difference, which could overflow.
     average: before.average * (before.count / count) + value / count,
     lowest: Math.min(before.lowest, value),
     highest: Math.max(before.highest, value),
@@ -46,14 +46,14 @@ export function withRecord(series: Series, time: number, value: number): Series 
   return { interval, points: points.with(at, merged) }
 }
 
-/** The series without what is over. @param from milliseconds since the epoch */
+/** The series without points before `from`. @param from milliseconds since the epoch */
 export function since(series: Series, from: number): Series {
   const first = series.points.findIndex(point => point.time >= from)
   if (first === 0) return series
   return { ...series, points: first === -1 ? [] : series.points.slice(first) }
 }
 
-/** Where no line must be drawn: indexes of the points before which there is a gap. */
+/** Indexes of the points before which there is a gap. No line may be drawn over a gap. */
 export function gapsOf({ points, interval }: Series): readonly number[] {
   return gapsIn(
     points.map(({ time }) => time),

@@ -18,36 +18,36 @@ export interface SeriesProps {
 
 interface Shown {
   readonly shown: TimeWindow
-  /** Of the chart, CSS pixels; 0 as long as it is not known. */
+  /** Width of the chart, CSS pixels; 0 while it is not known. */
   readonly width: number
 }
 
 interface ShownSeries {
   readonly series: Series
-  /** What to say in place of points: that they are on their way, that there are none, or why. */
+  /** A message to show instead of points: loading, no numbers, or an error. */
   readonly state: string | undefined
-  /** All was read, and there is no number in it. */
+  /** Whether the whole window was read and contains no number. */
   readonly isEmpty: boolean
 }
 
 const noPoints: Series = { points: [], interval: parseInterval('1ms') }
 
 /**
- * The points of the window that is shown, at most one for each pixel: asked for when the window, its width or the resource changes,
- * and when the connection is back, since what was missed meanwhile is only there; live records are put in as they come.
+ * The points of the shown window, at most one per pixel. They are read when the window, its width or the resource changes. They are
+ * also read after a reconnect, because live records may have been missed. Live records are added as they arrive.
  */
 export function useSeries(props: SeriesProps & Shown): ShownSeries {
   const { signedIn, thingId, resourceKey, values, shown, width } = props
   const { api, live } = signedIn
   const [series, setSeries] = useState<Series>(noPoints)
   const [state, setState] = useState<string | undefined>('Loading…')
-  // While the connection is lost there is nothing to read: what is shown stays.
+  // The time of the last connect, so that the points are read again after a reconnect but not when the connection is lost.
   const connected = useRef(0)
   if (live.state.value.kind === 'connected') connected.current = live.state.value.since
   const connectedSince = connected.current
   const { span, to } = shown
   const loads = useRef<NewestTask | undefined>(undefined)
-  /** Live records since the request under way began; undefined without one. */
+  /** Live records since the current request began; undefined without a request. */
   const missed = useRef<[time: number, value: number][] | undefined>(undefined)
 
   useEffect(() => {
@@ -64,7 +64,7 @@ export function useSeries(props: SeriesProps & Shown): ShownSeries {
       try {
         const edges = edgesOf(shown, serverTime())
         const asked = { thingId, key: resourceKey, from: edges.from }
-        // Clocks of devices may be ahead: as much of the future, with as many points, makes points of the same length.
+        // Clocks of devices may be ahead, so an equal range of the future is read too. Twice the points keep the intervals as long.
         const rest =
           to === undefined ? { to: edges.to + span, points: 2 * width } : { to: edges.to, points: width }
         const loaded = await loadSeries(api, { ...asked, ...rest }, signal)

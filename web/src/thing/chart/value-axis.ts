@@ -1,14 +1,14 @@
 import type { Point } from './series.ts'
 
-/** uPlot finds no steps for an axis beyond some 30 digits; labels are too wide for a phone long before. */
+/** uPlot cannot divide an axis with more than about 30 digits. Far shorter labels are already too wide for a phone. */
 const longestExponent = 14
-/** Below it a power of ten is no longer a precise number. */
+/** Smaller powers of ten are not exact enough as numbers. */
 const leastExponent = -307
 
 /**
- * The power of ten that values are drawn in multiples of.
+ * Chooses the power of ten that is the unit of the drawn values.
  *
- * @returns its exponent: 0 unless the greatest value is extremely large or small
+ * @returns the exponent: 0 unless the greatest value is extremely large or small
  */
 export function exponentOf(points: readonly Pick<Point, 'lowest' | 'highest'>[]): number {
   const greatest = points.reduce(
@@ -20,7 +20,7 @@ export function exponentOf(points: readonly Pick<Point, 'lowest' | 'highest'>[])
   return Math.abs(exponent) <= longestExponent ? 0 : exponent
 }
 
-/** @param split where the axis has a label, in multiples of 10 to the power of `exponent` */
+/** @param split a value with a label on the axis, divided by 10 to the power of `exponent` */
 export function axisLabel(split: number, exponent: number): string {
   if (exponent === 0 || split === 0) return String(split)
   return `${split}e${exponent > 0 ? '+' : ''}${exponent}`

@@ -1,10 +1,10 @@
-/** The stretch of time that a chart shows. */
+/** The range of time that a chart shows. */
 export interface TimeWindow {
   /** Milliseconds. */
   readonly span: number
-  /** Milliseconds since the epoch; without it, it ends now and moves on. */
+  /** End, milliseconds since the epoch. If absent, the window ends now and moves with the time. */
   readonly to?: number
-  /** It was made to show all that there is. */
+  /** Whether the window was chosen to show all records. */
   readonly isAll?: true
 }
 
@@ -12,23 +12,23 @@ export interface TimeWindow {
 const shortestSpan = 1_000
 const longestSpan = 60 * 365 * 86_400_000
 
-/** Until the person chooses another: what is young would be squeezed into the end of a wider one. Milliseconds. */
+/** Widths of the first window, milliseconds. Narrow, because a few new points would be squeezed together in a wide window. */
 const firstSpans = [120_000, 900_000] as const
 const widestFirstSpan = 3_600_000
 
-/** What is shown until the person chooses. @param oldest time of the oldest known point of the last hour */
+/** The window before the user chooses one. @param oldest time of the oldest known point of the last hour */
 export function firstWindow(oldest: number | undefined, now: number): TimeWindow {
   const span = oldest === undefined ? undefined : firstSpans.find(span => now - oldest < span)
   return { span: span ?? widestFirstSpan }
 }
 
-/** A stretch as long as the one shown, at the end of which `time` is, a little before the edge; it may be in the future. */
+/** A window as long as the shown window, with `time` shortly before its end. It may extend into the future. */
 export function windowAt(time: number, { span }: TimeWindow, now: number): TimeWindow {
   const to = Math.ceil(time + 0.02 * span)
   return time > now ? { span, to } : windowBetween(to - span, to, now)
 }
 
-/** All from the oldest to the newest point, or to now if that is later. A little more, so that no point is on an edge. */
+/** A window from the oldest to the newest point, or to now if that is later. Slightly wider, so that no point is on an edge. */
 export function allWindow(oldest: number, newest: number, now: number): TimeWindow {
   const span = Math.max(60_000, 1.02 * (Math.max(newest, now) - oldest))
   return newest > now
@@ -36,7 +36,7 @@ export function allWindow(oldest: number, newest: number, now: number): TimeWind
     : { span, isAll: true }
 }
 
-/** Begin and end in milliseconds since the epoch. */
+/** Start and end of a window, milliseconds since the epoch. */
 export function edgesOf(
   { span, to }: TimeWindow,
   now: number,
@@ -45,17 +45,17 @@ export function edgesOf(
   return { from: end - span, to: end }
 }
 
-/** What lies between two moments; one that ends in the future ends now, and moves on. */
+/** The window between two moments. If it would end in the future, it ends now and moves with the time. */
 export function windowBetween(from: number, to: number, now: number): TimeWindow {
   const span = Math.min(longestSpan, Math.max(shortestSpan, to - from))
   return to >= now ? { span } : { span, to }
 }
 
 /**
- * Shows less or more.
+ * Zooms in or out.
  *
- * @param factor of the span: 0.5 shows half of it
- * @param centre what stays in its place, 0 (begin) to 1 (end)
+ * @param factor factor of the span, for example 0.5 for half the span
+ * @param centre the point that does not move, from 0 (start) to 1 (end)
  */
 export function zoom(shown: TimeWindow, factor: number, centre: number, now: number): TimeWindow {
   const { from, to } = edgesOf(shown, now)
@@ -64,7 +64,7 @@ export function zoom(shown: TimeWindow, factor: number, centre: number, now: num
   return windowBetween(begin, begin + span, now)
 }
 
-/** Moves. @param share of the span; negative is earlier */
+/** Moves the window. @param share share of the span; negative moves towards the past */
 export function pan(shown: TimeWindow, share: number, now: number): TimeWindow {
   const { to } = edgesOf(shown, now)
   const end = Math.min(now, to + shown.span * share)

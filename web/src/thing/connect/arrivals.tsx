@@ -15,10 +15,10 @@ interface Arrival {
   readonly at: number
 }
 
-/** Milliseconds between two changes of the line: of a device that writes often, more could not be read. */
+/** Milliseconds between two changes of the line. If a device writes often, faster changes could not be read. */
 const interval = 500
 
-/** Says that something of the thing arrived, or why it was refused: to most devices the server cannot tell it. */
+/** Shows that a write of the thing arrived, or why it was refused. Most devices cannot show this themselves. */
 export function Arrivals({ signedIn, thingId }: ArrivalsProps) {
   const arrival = useLastArrival(signedIn, thingId)
   return (
@@ -37,7 +37,7 @@ export function Arrivals({ signedIn, thingId }: ArrivalsProps) {
 
 function useLastArrival({ live, principal }: SignedIn, thingId: string): Arrival | undefined {
   const [shown, setShown] = useState<Arrival>()
-  // What was refused is not for who may only read (contract §7).
+  // A session that may only read does not get refused writes (contract §7).
   const seesRefused = principal.kind !== 'session' || principal.access === 'write'
   useEffect(() => {
     let last: Arrival | undefined

@@ -18,7 +18,7 @@ interface ConnectProps {
   readonly thingId: string
 }
 
-/** Programs that write a reading as this thing, ready to be pasted into the device. */
+/** Example programs that write a reading as this thing, ready to be pasted into a device. */
 export function Connect({ signedIn, thingId }: ConnectProps) {
   const { principal, credential, api } = signedIn
   const facts = useServerFacts(api)
@@ -26,7 +26,7 @@ export function Connect({ signedIn, thingId }: ConnectProps) {
   const [token, setToken] = useState(principal.kind === 'thing' ? credential : keptThingToken(thingId))
   const [picked, setPicked] = useState(snippets[0])
   const { mqttPort } = facts
-  // Those of HTTP have no TLS of MQTT.
+  // Without MQTT, only the HTTP programs are offered. They have no `tls`.
   const choices = mqttPort === undefined ? snippets.filter(({ tls }) => tls === undefined) : snippets
   const chosen = choices.find(snippet => snippet === picked) ?? choices[0] ?? picked
   const device = deviceHost(host)

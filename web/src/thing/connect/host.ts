@@ -1,23 +1,23 @@
-/** Of the page's own address, as `location` has it. */
+/** The parts of `location` that are used here. */
 interface PageAddress {
-  /** With a colon at its end. */
+  /** With a trailing colon. */
   readonly protocol: string
-  /** Empty for the protocol's own. */
+  /** Empty for the default port of the protocol. */
   readonly port: string
 }
 
-/** A name or address as it stands in a program: what can be in none is left out, brackets of IPv6 too. */
+/** The typed host without characters that a host name or address cannot contain, and without the brackets of IPv6. */
 export function deviceHost(typed: string): string {
   return typed.replace(/[^A-Za-z0-9.:_-]/g, '')
 }
 
-/** The origin of the HTTP door under another name of its host. */
+/** The origin of the HTTP door with another name of its host. */
 export function httpUrlAt({ protocol, port }: PageAddress, host: string): string {
   const name = host.includes(':') ? `[${host}]` : host
   return `${protocol}//${name}${port === '' ? '' : `:${port}`}`
 }
 
-/** Whether only programs on the same machine reach it. */
+/** Whether only programs on the same machine can reach this host. */
 export function isThisMachineAlone(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\./.test(host)
 }
@@ -25,18 +25,18 @@ export function isThisMachineAlone(host: string): boolean {
 const onlyHere = 'The server listens on this machine only. No other device reaches it.'
 const serveAll = 'thingwire serve --host 0.0.0.0'
 
-/** What is wrong, and what to do. */
+/** A problem, and how to solve it. */
 export interface ReachProblem {
   readonly text: string
-  /** To be run where the server is. It goes on from the text. */
+  /** A command to run on the machine of the server. Shown after the text. */
   readonly command?: string
 }
 
 /**
- * Why another device may not reach the server at the address that was put in.
+ * Why another device may not be able to reach the server at `host`.
  *
- * @param pageHost where the page itself came from: if that is not this machine, there is a proxy
- * @param isLoopback whether the server listens on loopback alone, as far as it said so
+ * @param pageHost the host of the page's address. If it is not this machine, there is a proxy
+ * @param isLoopback whether the server listens only on loopback; false if not known
  */
 export function reachProblem(host: string, pageHost: string, isLoopback: boolean): ReachProblem | undefined {
   if (isLoopback && isThisMachineAlone(deviceHost(pageHost))) {
@@ -51,7 +51,7 @@ export function reachProblem(host: string, pageHost: string, isLoopback: boolean
   }
 }
 
-/** The same of a link to the page, which has the address that the page itself came from. */
+/** Why another device may not be able to open a link to this page. The link contains the page's host. */
 export function linkProblem(pageHost: string, isLoopback: boolean): ReachProblem | undefined {
   const host = deviceHost(pageHost)
   if (!isThisMachineAlone(host)) return undefined

@@ -1,6 +1,6 @@
 import type { ReachProblem } from './host.ts'
 
-/** Why another device may not reach the server, if so. */
+/** Shows why another device may not be able to reach the server. */
 export function ReachNotice({ problem }: { readonly problem: ReachProblem | undefined }) {
   if (!problem) return null
   return (

@@ -3,15 +3,15 @@ import type { Api } from '../../api/http.ts'
 
 /** The answer of `GET /dashboard.json`. */
 interface ServerFacts {
-  /** Absent if the host serves no MQTT. */
+  /** Absent if MQTT is not served. */
   readonly mqttPort?: number
-  /** Absent without TLS. */
+  /** Absent if MQTT over TLS is not served. */
   readonly mqttsPort?: number
-  /** Whether it listens on the addresses of its own machine alone. */
+  /** Whether other machines can reach the server only through a proxy. */
   readonly loopback: boolean
 }
 
-/** Where the server listens; without an answer, the port that MQTT has by default. */
+/** Where the server listens. Until there is an answer, the default MQTT port. */
 export function useServerFacts(api: Api): ServerFacts {
   const [facts, setFacts] = useState<ServerFacts>({ mqttPort: 1883, loopback: false })
   useEffect(() => {

@@ -4,11 +4,11 @@ import type { Snippet } from './snippet.ts'
 interface SnippetTextProps {
   readonly snippet: Snippet
   readonly text: string
-  /** Undefined if the server has no TLS. */
+  /** Undefined if MQTT over TLS is not served. */
   readonly mqttsPort: number | undefined
 }
 
-/** A program, what it needs, and what its delivery promises. */
+/** A program, with its requirements and its delivery guarantee. */
 export function SnippetText({ snippet: { name, needs, delivery, tls }, text, mqttsPort }: SnippetTextProps) {
   return (
     <div class="snippet">

@@ -1,28 +1,28 @@
-/** Where a device writes to, and as which thing. */
+/** Where a device writes, and as which thing. */
 export interface Endpoint {
-  /** Name or address of the server, as the device reaches it. */
+  /** Name or address at which the device reaches the server. */
   readonly host: string
   readonly mqttPort: number
-  /** Origin of the HTTP door, without a slash at its end. */
+  /** Origin of the HTTP door, without a trailing slash. */
   readonly httpUrl: string
-  /** The thing's token, or what stands in its place. */
+  /** The thing's token, or the placeholder. */
   readonly token: string
 }
 
 /**
- * A program that writes a reading, ready to be pasted. Over MQTT the token is the user name, so that a wrong one is answered
- * with CONNACK 4. A program with a clock sends `datetime`, one without a clock sends an `id`.
+ * A program that writes a reading, ready to be pasted. Over MQTT the token is the user name, so that a wrong token is refused
+ * with CONNACK 4. A program with a clock sends `datetime`, and a program without a clock sends an `id`.
  */
 export interface Snippet {
   readonly name: string
   /** What to install or where to paste it. */
   readonly needs: string
   /**
-   * Which delivery it has, and what makes a resend harmless (contract §4). Of a program that the tests cannot run, that it is
-   * none that they run: it promises what the documents of its libraries say.
+   * The delivery guarantee, and why a resend has no effect (contract §4). If the tests cannot run the program, the text says so:
+   * the guarantee then relies on the documentation of the libraries.
    */
   readonly delivery: string
-  /** What to change where MQTT goes over TLS; absent for HTTP, whose address says it. */
+  /** What to change for MQTT over TLS. Absent for HTTP, where only the URL is different. */
   readonly tls?: string
   readonly text: (endpoint: Endpoint) => string
 }

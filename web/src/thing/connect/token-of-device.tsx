@@ -9,12 +9,12 @@ interface TokenOfDeviceProps {
   readonly principal: Principal
   readonly api: Api
   readonly thingId: string
-  /** The token that is in the programs; undefined if none is known. */
+  /** The token in the programs; undefined if it is not known. */
   readonly token: string | undefined
   readonly onToken: (token: string | undefined) => void
 }
 
-/** Says which token is in the programs; takes one, or makes one for the operator. */
+/** Shows which token is in the programs. Accepts a pasted token, and creates a token for the operator. */
 export function TokenOfDevice({ principal, api, thingId, token, onToken }: TokenOfDeviceProps) {
   const [problem, setProblem] = useState('')
   const [isBusy, setIsBusy] = useState(false)

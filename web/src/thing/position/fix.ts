@@ -1,12 +1,12 @@
 import type { Position } from '../../map/place.ts'
 
-/** A position and when the thing was there. */
+/** A position, and the time at which the thing was there. */
 export interface Fix extends Position {
   /** Milliseconds since the epoch. */
   readonly datetime: number
 }
 
-/** A record of `$geo`, read or live, as a fix; undefined if it is none. */
+/** Converts a record of `$geo`, read or live, to a fix; undefined if it is not a position. */
 export function fixOf(record: unknown): Fix | undefined {
   const { value, datetime } = (record ?? {}) as { readonly value?: unknown; readonly datetime?: string }
   return datetime === undefined ? undefined : fixAt(value, Date.parse(datetime))

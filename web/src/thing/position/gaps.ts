@@ -1,11 +1,11 @@
-/** A gap is this many times as wide as usual. No line is drawn over it, because nothing was measured there. */
+/** A gap is a step that is this many times as wide as the usual step. No line is drawn over a gap. */
 const gapFactor = 5
 
 /**
- * Where a line must not be drawn, since nothing is known: indexes of the times before which there is a gap.
+ * Indexes of the times before which there is a gap. Across a gap, no line may be drawn.
  *
- * @param times milliseconds, in order
- * @param interval milliseconds that each of them stands for, if they are of intervals
+ * @param times milliseconds, ascending
+ * @param interval milliseconds between the times, if they are starts of intervals
  */
 export function gapsIn(times: readonly number[], interval = 0): readonly number[] {
   const steps = times.slice(1).map((time, at) => time - (times[at] ?? time))

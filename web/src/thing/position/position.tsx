@@ -15,14 +15,14 @@ import { allTrack, grown, readTrack, stretchesOf, type Track, type TrackRange, t
 interface PositionProps {
   readonly signedIn: SignedIn
   readonly thingId: string
-  /** Undefined while the page opens. */
+  /** Undefined while the page is loading. */
   readonly values: LatestValues | undefined
 }
 
-/** Fixes in the table. */
+/** Number of fixes in the table. */
 const listed = 10
 
-/** Where the thing is, and its track: on a map, as text, and as a table. */
+/** The position and the track of the thing, on a map, as text and as a table. */
 export function Position({ signedIn, thingId, values }: PositionProps) {
   const [range, setRange] = useState(trackRanges[0])
   const current = values?.position.value
@@ -135,9 +135,9 @@ function TrackText({ track: { fixes, every }, gaps }: { readonly track: Track; r
 }
 
 /**
- * The stored track, with what has come live since; read again where the connection had been lost.
+ * The stored track with live fixes. Read again after a reconnect.
  *
- * @param isKnown whether the thing has a position: there is no track without one
+ * @param isKnown whether the thing has a position; without a position, no track is read
  */
 function useTrack({ api, live }: SignedIn, thingId: string, range: TrackRange, isKnown: boolean) {
   const [track, setTrack] = useState<Track>()
@@ -146,7 +146,7 @@ function useTrack({ api, live }: SignedIn, thingId: string, range: TrackRange, i
   useEffect(() => {
     if (!isKnown) return
     const abort = new AbortController()
-    // What comes while the track is read: it may be in it or not.
+    // Live fixes that arrive while the track is read. They may already be in the track.
     let early: Fix[] | undefined = []
     const unsubscribe = live.subscribe(`things/${thingId}/values/$geo`, (_topic, payload) => {
       const fix = fixOf(payload)

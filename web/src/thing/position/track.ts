@@ -2,24 +2,24 @@ import { serverTime } from '../../time/clock.ts'
 import { type Fix, fixAt, fixOf } from './fix.ts'
 import { gapsIn } from './gaps.ts'
 
-/** Where a thing was in a range of time. */
+/** The positions of a thing in a range of time. */
 export interface Track {
   /** Oldest first. */
   readonly fixes: readonly Fix[]
-  /** Milliseconds between the fixes of the part that is not shown whole; absent if every fix is there. */
+  /** Milliseconds between the fixes of the thinned part; absent if no part is thinned. */
   readonly every?: number
-  /** The first fix of the part that is shown whole, milliseconds; absent if that is all of it. */
+  /** Datetime of the first fix after the thinned part, milliseconds; absent if no part is thinned. */
   readonly wholeFrom?: number
 }
 
-/** What of the `Api` a track is read with. */
+/** The part of `Api` that is needed to read a track. */
 export interface Pages {
   getPage<T>(path: string, signal: AbortSignal): Promise<{ readonly body: T; readonly next?: string }>
 }
 
 export interface TrackRange {
   readonly label: string
-  /** Milliseconds up to now; absent: all that is stored. */
+  /** Milliseconds before now; absent: the whole stored track. */
   readonly length?: number
 }
 
@@ -33,14 +33,14 @@ export const trackRanges: readonly [TrackRange, ...TrackRange[]] = [
   allTrack,
 ]
 
-/** Fixes of one page, and of the part of a track that is thinned. */
+/** Maximum number of fixes in a page, and in the thinned part of a track. */
 const pageSize = 1000
-/** Fixes that a page which stays open keeps of a track. */
+/** Maximum number of fixes of a track that is updated live. */
 const mostFixes = 4 * pageSize
 
 /**
- * The track of a range: the newest 1,000 fixes whole and, if there are more, one fix of each of at most 1,000 equal
- * intervals of the rest, so that a year takes three requests.
+ * Reads the track of a range. Reads the newest 1,000 fixes. If there are older fixes, divides the rest into at most 1,000 equal
+ * intervals and reads one fix per interval, so that even a year takes three requests.
  *
  * @throws ApiError 404 for a thing that never had a position
  */
@@ -63,7 +63,7 @@ export async function readTrack(
 
   const [oldest] = fixesOf((await get({ ...from, order: 'asc', limit: '1' })).body, fixOf)
   if (!oldest) return { fixes: whole }
-  // Intervals are aligned to the epoch: the first and the last one reach beyond the range.
+  // Intervals are aligned to the epoch, so the first and the last interval extend beyond the range.
   const seconds = Math.max(1, Math.ceil((start.datetime - oldest.datetime) / (pageSize - 2) / 1000))
   const sample = { aggregate: 'last', interval: `${seconds}s`, limit: String(pageSize) }
   const endDate = new Date(start.datetime).toISOString()
@@ -72,7 +72,7 @@ export async function readTrack(
   return { fixes: [...fixes, ...whole], every: seconds * 1000, wholeFrom: start.datetime }
 }
 
-/** The parts of a track without a gap in them, in order: between them nobody knows where the thing was. */
+/** The parts of a track between gaps, in order. In a gap, the position of the thing is not known. */
 export function stretchesOf({
   fixes,
   every,
@@ -80,7 +80,7 @@ export function stretchesOf({
 }: Track): readonly (readonly Fix[])[] {
   const firstWhole = fixes.findIndex(({ datetime }) => datetime >= wholeFrom)
   const split = firstWhole === -1 ? fixes.length : firstWhole
-  // The step between the two parts is judged as one of the thinned part.
+  // The step between the thinned part and the rest counts as a step of the thinned part.
   const thinned = gapsOf(fixes.slice(0, split + 1), every)
   const whole = gapsOf(fixes.slice(split)).map(at => at + split)
   const starts = [0, ...thinned, ...whole]
@@ -96,7 +96,7 @@ function gapsOf(fixes: readonly Fix[], interval?: number): readonly number[] {
   )
 }
 
-/** The track with one fix more, if that is newer; what stays open for days loses every second fix of its older half. */
+/** The track with one more fix, if the fix is newer. A track that is too long loses every second fix of its older half. */
 export function grown(track: Track, fix: Fix): Track {
   const { fixes } = track
   const last = fixes.at(-1)
@@ -114,7 +114,7 @@ function fixesOf(newestFirst: readonly unknown[], read: (item: unknown) => Fix |
   return newestFirst.flatMap(item => read(item) ?? []).reverse()
 }
 
-/** The start of its interval is when the fix was, as near as the drawing needs it. */
+/** The start of the interval is used as datetime of the fix, which is exact enough for drawing. */
 function intervalFix(item: unknown): Fix | undefined {
   const { last, datetime } = item as { readonly last: unknown; readonly datetime: string }
   return fixAt(last, Date.parse(datetime))

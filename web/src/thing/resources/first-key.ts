@@ -1,8 +1,8 @@
 import type { ReadingRecord } from '../../api/records.ts'
 
 /**
- * The key that a page shows until the person chooses one: the number written last, or without numbers the value written last. Of
- * several of one moment it is the last one of the list.
+ * The key that a page shows until the user chooses a key: the key with the newest number or, without numbers, the newest value.
+ * Of several keys with the same datetime, the last key of the list.
  *
  * @param keys in the order of the list
  */

@@ -1,14 +1,14 @@
-/** Significant digits of a number that does not fit as it is. */
+/** Number of significant digits of a number that is too long to be shown unchanged. */
 const shownDigits = 7
 const longestNumber = 12
 
-/** A value on one line: numbers cut to a readable length, text as it is, the rest as JSON. */
+/** A value on one line: a number in readable length, a text unchanged, any other value as JSON. */
 export function formatValue(value: unknown): string {
   if (typeof value === 'number') return formatNumber(value)
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** As it is if it is short, or an integer; else rounded, with a sign that says so: ≈0.3333333. */
+/** A short number or an integer unchanged; any other number rounded and marked, for example ≈0.3333333. */
 export function formatNumber(value: number): string {
   const text = String(value)
   if (text.length <= longestNumber || Number.isSafeInteger(value)) return text
@@ -18,7 +18,7 @@ export function formatNumber(value: number): string {
   return rounded === value ? shown : `≈${shown}`
 }
 
-/** To 7 significant digits, of which the integer part may have more. */
+/** Rounds to 7 significant digits, but keeps all digits of the integer part. */
 function roundedNumber(value: number): number {
   const integer = Math.round(value)
   const isLonger = Number.isSafeInteger(integer) && String(Math.abs(integer)).length > shownDigits

@@ -14,7 +14,7 @@ interface NewestRecordsProps {
 
 const shownRecords = 50
 
-/** The newest records of a resource that is not numbers. */
+/** The newest records of a resource without numbers. */
 export function NewestRecords({ signedIn, thingId, resourceKey, values }: NewestRecordsProps) {
   const [records, setRecords] = useState<readonly ReadingRecord[]>([])
   const latest = values.of(resourceKey)?.value

@@ -1,7 +1,7 @@
 import type { ReadingRecord } from '../../api/records.ts'
 import { formatValue } from './format-value.ts'
 
-/** A value on one line; the whole of it is its title. A record without a value is a position. */
+/** A value on one line, with the whole value as its title. A record without a value is a position. */
 export function RecordValue({ record: { value, geo } }: { readonly record: ReadingRecord }) {
   if (value === null && geo) {
     return (

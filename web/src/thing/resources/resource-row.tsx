@@ -13,7 +13,7 @@ interface ResourceRowProps {
   readonly onSelect: (key: string) => void
 }
 
-/** A resource in the table: choosing it shows it over time. */
+/** A resource in the table. Choosing the row shows the resource over time. */
 export function ResourceRow(props: ResourceRowProps) {
   const { signedIn, thingId, values, resourceKey, isSelected, onSelect } = props
   const record = values.of(resourceKey)?.value
@@ -32,7 +32,7 @@ export function ResourceRow(props: ResourceRowProps) {
         </button>
       </th>
       <td class="value">
-        {/* Read out on request only: it may change ten times a second. */}
+        {/* Not announced by screen readers, because the value may change ten times a second. */}
         <output aria-live="off">
           <RecordValue record={record} />
         </output>

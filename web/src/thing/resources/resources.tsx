@@ -15,10 +15,10 @@ interface ResourcesProps {
   readonly values: LatestValues | undefined
 }
 
-/** A thing may have 10,000 resources; a table of all of them would hold up the page. */
+/** Maximum number of rows. A thing may have 10,000 resources, and a table of all resources would be slow. */
 const shownRows = 100
 
-/** The resources of a thing with their latest values as they change, and one of them over time. */
+/** The resources of a thing with their latest values, updated live, and one resource over time. */
 export function Resources({ signedIn, thingId, values }: ResourcesProps) {
   if (values?.isComplete.value) return <ResourcesOf {...{ signedIn, thingId, values }} />
   return (
@@ -33,7 +33,7 @@ function ResourcesOf({ signedIn, thingId, values }: ResourcesProps & { readonly 
   const { view, wasChosen, setChosen, setShown } = useViewInAddress(thingId)
   const { resourceKey: chosen, shown } = view
   const keys = values.keys.value
-  // What comes later changes nothing under the reader.
+  // Chosen only once, so that later values do not change the shown resource.
   const first = useRef<string>(undefined)
   if (first.current === undefined || !keys.includes(first.current)) {
     first.current = firstKey(keys, key => values.of(key)?.peek())
@@ -104,10 +104,10 @@ function ResourcesOf({ signedIn, thingId, values }: ResourcesProps & { readonly 
   )
 }
 
-/** The view that the address names: it changes with the address, and the address with what the person chooses. */
+/** The view in the address. The view changes with the address, and the address changes when the user chooses another view. */
 function useViewInAddress(thingId: string) {
   const [view, setView] = useState<View>(() => viewOf(location.hash))
-  // The page scrolls to what was chosen in the table, and not to what the address names.
+  // The page scrolls to a resource that was chosen in the table, but not to a resource in the address.
   const [wasChosen, setWasChosen] = useState(false)
   const setChosen = useCallback((resourceKey: string) => {
     setWasChosen(true)
@@ -118,7 +118,7 @@ function useViewInAddress(thingId: string) {
   }, [])
   useEffect(() => {
     const follow = () => {
-      // Another page is on its way in place of this one.
+      // The address is of another page, which will replace this page.
       if (hashWith(location.hash, {}) !== thingHash(thingId)) return
       setWasChosen(false)
       setView(viewOf(location.hash))
@@ -126,10 +126,10 @@ function useViewInAddress(thingId: string) {
     addEventListener('hashchange', follow)
     return () => removeEventListener('hashchange', follow)
   }, [thingId])
-  // As soon as it is shown: a reload comes at any time.
+  // Before the browser paints, so that a reload at any time shows the same view.
   useLayoutEffect(() => {
     if (view.resourceKey === undefined && view.shown === undefined) return
-    // A thing's own page is also at the root.
+    // `thingHash` and not the current hash, because the page of a signed-in thing is also at the root.
     history.replaceState(history.state, '', hashWith(thingHash(thingId), view))
   }, [view, thingId])
   return { view, wasChosen, setChosen, setShown }

@@ -7,7 +7,7 @@ import type { LatestValues } from '../latest-values.ts'
 import { RecordValue } from './record-value.tsx'
 
 const Chart = lazily(() => import('../chart/chart.tsx').then(({ Chart }) => Chart))
-/** Fetches the code of the chart, which most things need. */
+/** Loads the code of the chart in advance, because most things need it. */
 export const preloadChart = Chart.preload
 
 const NewestRecords = lazily(() => import('./newest-records.tsx').then(({ NewestRecords }) => NewestRecords))
@@ -17,17 +17,17 @@ interface SelectedResourceProps {
   readonly thingId: string
   readonly resourceKey: string
   readonly values: LatestValues
-  /** By the person, and not for want of a choice. */
+  /** Whether the user chose the resource. */
   readonly wasChosen: boolean
-  /** The stretch of time that the person chose; it is kept from one resource to the next. */
+  /** The range of time that the user chose. It stays the same for the next resource. */
   readonly chosen: TimeWindow | undefined
   readonly onChoose: (change: (before: TimeWindow | undefined) => TimeWindow) => void
 }
 
-/** One resource: its latest value, and a chart if that is a number, else its newest records. */
+/** One resource: its latest value, and a chart if the value is a number, else the newest records. */
 export function SelectedResource(props: SelectedResourceProps) {
   const section = useRef<HTMLElement>(null)
-  // Who chose it in the table may have scrolled to where this is not in sight.
+  // After a choice in the table, this section may be outside the visible part of the page.
   useEffect(() => {
     if (props.wasChosen) section.current?.scrollIntoView({ block: 'nearest' })
   }, [props.wasChosen])
@@ -36,7 +36,7 @@ export function SelectedResource(props: SelectedResourceProps) {
   if (!record) return null
   const milliseconds = Date.parse(record.datetime)
   const isObject = typeof record.value === 'object' && record.value !== null
-  // A sensor that writes "unavailable" now and then keeps its chart.
+  // If a sensor sometimes writes "unavailable", the chart stays.
   isChart.current ||= typeof record.value === 'number'
   return (
     <section ref={section} class="card selected-resource" aria-label={props.resourceKey}>

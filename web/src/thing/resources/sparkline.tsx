@@ -14,15 +14,15 @@ interface SparklineProps {
 }
 
 const shownRecords = 40
-/** Milliseconds between two records that are both seen as the latest one. */
+/** Minimum milliseconds between two records so that each is reported as the latest record. */
 const fastest = 200
-/** Milliseconds without a record after which those of a burst are read: one request for a history of any length. */
+/** Milliseconds without a record after which the records of a burst are read, with one request. */
 const quiet = 1_000
 
-/** A hundred rows at once must not keep the chart waiting for its points. */
+/** Limits concurrent reads, so that the points of the chart do not wait for the reads of a hundred rows. */
 const turns = createTurns(3)
 
-/** The newest numbers of a resource, evenly spaced: how it moves, not when. */
+/** Draws the newest numbers of a resource at equal distances, whatever their datetimes. */
 export function Sparkline({ api, thingId, resourceKey, record, values }: SparklineProps) {
   const bursts = useBursts(values, resourceKey)
   const [past, setPast] = useState<readonly ReadingRecord[]>([])
@@ -32,7 +32,7 @@ export function Sparkline({ api, thingId, resourceKey, record, values }: Sparkli
       .take(abort.signal, () => fetchNewest(api, thingId, resourceKey, shownRecords, abort.signal))
       .then(
         records => setPast(before => joined(records.toReversed(), before)),
-        // It is only decoration: the chart says what is wrong.
+        // Ignored, because the chart shows the error.
         () => {},
       )
     return () => abort.abort()
@@ -54,7 +54,7 @@ export function Sparkline({ api, thingId, resourceKey, record, values }: Sparkli
   )
 }
 
-/** How often records have come that `record` does not report one by one: late, or faster than it changes. */
+/** Number of bursts: groups of records that `record` does not report one by one, because they are late or too fast. */
 function useBursts(values: LatestValues, resourceKey: string): number {
   const [bursts, setBursts] = useState(0)
   useEffect(() => {

@@ -3,9 +3,9 @@ export const trendWidth = 96
 export const trendHeight = 20
 const margin = 2
 
-/** The points of an SVG polyline through numbers, evenly spaced, from the lowest to the highest. @param numbers at least two */
+/** The points of an SVG polyline through numbers at equal distances, scaled from lowest to highest. @param numbers at least two */
 export function trendPoints(numbers: readonly number[]): string {
-  // What two numbers are apart may be more than a number can be; half of it never is.
+  // The difference of two numbers may overflow. The difference of their halves cannot.
   const unit = Number.isFinite(Math.max(...numbers) - Math.min(...numbers)) ? 1 : 2
   const values = numbers.map(number => number / unit)
   const lowest = Math.min(...values)

@@ -1,7 +1,7 @@
 import { useId, useState } from 'preact/hooks'
 
 interface AddFieldProps {
-  /** Names of the objects above, with dots between; empty for the document. */
+  /** Names of the enclosing objects, separated by dots; empty for the document itself. */
   readonly where: string
   readonly isTaken: (name: string) => boolean
   readonly onAdd: (name: string, value: unknown) => void
@@ -42,7 +42,7 @@ export function AddField({ where, isTaken, onAdd }: AddFieldProps) {
         onInput={event => setName(event.currentTarget.value)}
         onKeyDown={event => {
           if (event.key !== 'Enter') return
-          // Otherwise the form that this is in is sent.
+          // Otherwise, Enter would submit the surrounding form.
           event.preventDefault()
           add()
         }}
@@ -69,7 +69,7 @@ export function AddField({ where, isTaken, onAdd }: AddFieldProps) {
   )
 }
 
-/** What is wrong with the name of a member (contract §5); empty if nothing is. */
+/** The problem with the name of a member (contract §5); empty if there is no problem. */
 function problemOf(name: string, isTaken: (name: string) => boolean): string {
   if (name === '') return 'Give it a name.'
   if (isTaken(name)) return 'There is a field of this name already.'

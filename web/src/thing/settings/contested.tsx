@@ -6,7 +6,7 @@ interface ContestedProps {
   readonly onTakeStored: (path: Path) => void
 }
 
-/** Says what someone else has changed of the members that the person changed too. */
+/** Shows the members that both the user and someone else have changed. */
 export function Contested({ draft: { contested, stored }, onTakeStored }: ContestedProps) {
   if (contested.length === 0) return null
   return (

@@ -1,10 +1,10 @@
-/** Settings documents are JSON objects without null members; they are never changed in place. */
+/** A settings document: a JSON object without null members. Documents are never changed in place. */
 export type Document = Readonly<Record<string, unknown>>
 
-/** Names of members from the document down. */
+/** Names of members, beginning in the document itself. */
 export type Path = readonly string[]
 
-/** RFC 7396: members of the patch replace those of the target, null removes, objects are merged. */
+/** RFC 7396: members of the patch replace members of the target, null removes a member, and objects are merged. */
 export function mergePatch(target: unknown, patch: Document): Document {
   const members = new Map(isObject(target) ? Object.entries(target) : [])
   for (const [name, value] of Object.entries(patch)) {
@@ -14,7 +14,7 @@ export function mergePatch(target: unknown, patch: Document): Document {
   return Object.fromEntries(members)
 }
 
-/** The smallest merge patch that makes `after` of `before`; empty if nothing differs. Null members of `after` are gone. */
+/** The smallest merge patch that changes `before` to `after`; empty if they are equal. Removes null members of `after`. */
 export function patchBetween(before: Document, after: Document): Document {
   const patch = new Map<string, unknown>()
   for (const name of Object.keys(before)) {
@@ -36,14 +36,14 @@ export function pathsOf(patch: Document, above: Path = []): readonly Path[] {
   })
 }
 
-/** The value at the path; undefined if there is none. */
+/** The value at the path; undefined if there is no value. */
 export function valueAt(document: unknown, path: Path): unknown {
   let value = document
   for (const name of path) value = isObject(value) ? memberOf(value, name) : undefined
   return value
 }
 
-/** The document with `value` at the path, or without what is there if it is undefined. */
+/** The document with `value` at the path. If `value` is undefined, the document without the member at the path. */
 export function withValue(document: unknown, path: Path, value: unknown): Document {
   const [name, ...rest] = path
   if (name === undefined) return isObject(value) ? value : {}
@@ -54,12 +54,12 @@ export function withValue(document: unknown, path: Path, value: unknown): Docume
   return Object.fromEntries(members)
 }
 
-/** Whether one of the paths leads through the other. */
+/** Whether one path is the other path or leads through it. */
 export function overlaps(a: Path, b: Path): boolean {
   return a.slice(0, b.length).every((name, at) => name === b[at])
 }
 
-/** Whether two values of JSON are the same, in whatever order their members are. */
+/** Whether two JSON values are equal. The order of members does not matter. */
 export function equals(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true
   if (Array.isArray(a) && Array.isArray(b))
@@ -69,7 +69,7 @@ export function equals(a: unknown, b: unknown): boolean {
   return names.length === Object.keys(b).length && names.every(name => name in b && equals(a[name], b[name]))
 }
 
-/** Whether this is an object of JSON: no array, not null. */
+/** Whether this is a JSON object, not an array or null. */
 export function isObject(value: unknown): value is Document {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

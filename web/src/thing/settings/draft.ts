@@ -10,13 +10,13 @@ import {
   withValue,
 } from './document.ts'
 
-/** A settings document and what a person has changed of it, not saved yet. */
+/** A settings document with the user's unsaved changes. */
 export interface Draft {
-  /** As the server has it. */
+  /** The document on the server. */
   readonly stored: Document
-  /** With the person's changes. */
+  /** The document with the user's changes. */
   readonly edited: Document
-  /** Paths that the person changed and that someone else has changed since, to something else. */
+  /** Paths that the user changed, and that someone else then changed to a different value. */
   readonly contested: readonly Path[]
 }
 
@@ -24,27 +24,27 @@ export function draftOf(stored: Document): Draft {
   return { stored, edited: stored, contested: [] }
 }
 
-/** What to send to save the changes: the members that the person changed and no other. Empty if there are none. */
+/** The merge patch that saves the changes. Contains only members that the user changed; empty without changes. */
 export function changesOf({ stored, edited }: Draft): Document {
   return patchBetween(stored, edited)
 }
 
-/** @param value undefined removes */
+/** @param value undefined removes the member */
 export function edit(draft: Draft, path: Path, value: unknown): Draft {
   return withEdited(draft, withValue(draft.edited, path, value))
 }
 
-/** Takes a whole document as the person's version of it. Null members are removals. */
+/** Replaces the user's version by a whole document. Null members are removed. */
 export function editAll(draft: Draft, document: Document): Draft {
   return withEdited(draft, mergePatch({}, document))
 }
 
-/** Gives up what the person changed at the path: what is stored counts. */
+/** Discards the user's change at the path, and uses the stored value. */
 export function takeStored(draft: Draft, path: Path): Draft {
   return edit(draft, path, valueAt(draft.stored, path))
 }
 
-/** The document changed on the server: what the person did not change follows, what he did change stays. */
+/** Applies a change of the document on the server. Members that the user changed keep the user's values. */
 export function follow(draft: Draft, stored: Document): Draft {
   const changes = changesOf(draft)
   const edited = mergePatch(stored, changes)
@@ -56,7 +56,7 @@ export function follow(draft: Draft, stored: Document): Draft {
   return { stored, edited, contested }
 }
 
-/** A path is contested for as long as the person's change to it stands. */
+/** A path is contested only as long as the user's change at the path exists. */
 function withEdited({ stored, contested }: Draft, edited: Document): Draft {
   const mine = pathsOf(patchBetween(stored, edited))
   return { stored, edited, contested: contested.filter(path => mine.some(own => equals(own, path))) }

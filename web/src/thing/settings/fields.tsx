@@ -9,12 +9,12 @@ interface FieldsProps {
   /** The object whose members are shown; absent for the whole document. */
   readonly path?: Path
   readonly isReadOnly: boolean
-  /** @param value undefined removes */
+  /** @param value undefined removes the member */
   readonly onEdit: (path: Path, value: unknown) => void
   readonly onTakeStored: (path: Path) => void
 }
 
-/** The members of an object of the settings, each in a field of its kind; of objects inside it, the same again. */
+/** The members of an object in the settings, each in a field for its type. Nested objects are shown in the same way. */
 export function Fields({ path = [], ...props }: FieldsProps) {
   const { draft, isReadOnly, onEdit } = props
   const names = new Set([valueAt(draft.stored, path), valueAt(draft.edited, path)].flatMap(namesOf))
@@ -40,7 +40,7 @@ export function Fields({ path = [], ...props }: FieldsProps) {
 
 interface FieldProps extends FieldsProps {
   readonly path: Path
-  /** Added just now: what follows is to fill it. */
+  /** Whether the user has just added the field, and so will fill it next. */
   readonly isNew: boolean
 }
 

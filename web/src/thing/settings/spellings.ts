@@ -30,7 +30,7 @@ export const documentSpelling: Spelling = {
   wanted: 'Write a JSON object, such as {"interval": 10}.',
 }
 
-/** What keeps a text from being a settings document, and where; empty if nothing does. */
+/** Why a text is not a settings document, and at which place; empty if it is a settings document. */
 export function documentProblem(text: string): string {
   try {
     return isObject(JSON.parse(text)) ? '' : documentSpelling.wanted

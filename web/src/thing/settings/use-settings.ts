@@ -13,11 +13,11 @@ export type SaveStatus =
 interface Sent {
   readonly id: string
   readonly changes: Document
-  /** As it was when the changes were sent. */
+  /** The stored document when the changes were sent. */
   readonly stored: Document
 }
 
-/** The thing's settings document, followed live, with the person's changes on top of it. */
+/** The thing's settings document, updated live, with the user's changes. */
 export function useSettings({ api, live, principal }: SignedIn, thingId: string) {
   const [draft, setDraft] = useState<Draft>()
   const [status, setStatus] = useState<SaveStatus>({ kind: 'idle' })
@@ -37,7 +37,7 @@ export function useSettings({ api, live, principal }: SignedIn, thingId: string)
         onDocument((payload as { readonly value?: unknown } | undefined)?.value)
       }),
     ]
-    // Some refusals come after the answer 201: when the document would be too large.
+    // A refusal may come after the answer 201, for example if the document would be too large.
     if (mayHearRefusals) {
       unsubscribes.push(
         live.subscribe(`things/${thingId}/errors`, (_topic, payload) => {
@@ -52,7 +52,7 @@ export function useSettings({ api, live, principal }: SignedIn, thingId: string)
     }
     readSettings(api, thingId, abort.signal).then(
       document => {
-        // What came live meanwhile is newer.
+        // A document that arrived live in the meantime is newer.
         if (!isLive) onDocument(document)
       },
       (error: unknown) => {
@@ -74,7 +74,7 @@ export function useSettings({ api, live, principal }: SignedIn, thingId: string)
     setStatus({ kind: 'saving' })
     try {
       await api.send('POST', `/v2/things/${thingId}`, { id, values: [{ key: '$settings', value: changes }] })
-      // Refused meanwhile, the changes are the person's again.
+      // If the changes were refused in the meantime, they are unsaved changes again.
       if (sent.current?.id !== id) return
       setDraft(before => before && follow(before, mergePatch(before.stored, changes)))
       setStatus({ kind: 'saved' })
@@ -95,7 +95,7 @@ export function useSettings({ api, live, principal }: SignedIn, thingId: string)
   }
 }
 
-/** Asks for the document only where there is one: browsers write every 404 into the console. */
+/** Reads the document only if it exists, because browsers log every 404 in the console. */
 async function readSettings(api: Api, thingId: string, signal: AbortSignal): Promise<unknown> {
   const path = `/v2/things/${thingId}/resources`
   const { resources } = await api.get<{ readonly resources: readonly string[] }>(path, signal)

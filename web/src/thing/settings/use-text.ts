@@ -1,18 +1,18 @@
 import { useState } from 'preact/hooks'
 import { equals } from './document.ts'
 
-/** How a value is written by a person. */
+/** How a value is shown and typed as text. */
 export interface Spelling {
   readonly write: (value: unknown) => string
-  /** Undefined for a text that stands for no value. */
+  /** Undefined if the text is not a valid value. */
   readonly read: (text: string) => unknown
-  /** What to write instead of such a text. */
+  /** A hint for the user, shown if the text is not a valid value. */
   readonly wanted: string
 }
 
 /**
- * The properties of an input whose text stands for a value. A text that stands for none is kept as it is, marked
- * invalid, and keeps its form from being sent.
+ * The properties of an input for a value. A text that is not a valid value is kept unchanged and marked as invalid, and its form
+ * cannot be submitted.
  */
 export function useText(value: unknown, { write, read, wanted }: Spelling, onEdit: (value: unknown) => void) {
   const [typed, setTyped] = useState(() => write(value))

@@ -3,13 +3,13 @@ import { useText } from './use-text.ts'
 
 interface ValueInputProps {
   readonly id: string
-  /** No object. */
+  /** Any JSON value except an object. */
   readonly value: unknown
   readonly isReadOnly: boolean
   readonly onEdit: (value: unknown) => void
 }
 
-/** The field of a string, a number, a boolean or an array. */
+/** The input for a string, a number, a boolean or an array. */
 export function ValueInput(props: ValueInputProps) {
   const { id, value, isReadOnly, onEdit } = props
   if (typeof value === 'boolean') {

@@ -7,7 +7,7 @@ import { mosquitto } from './mosquitto.ts'
 import { node } from './node.ts'
 import { python } from './python.ts'
 
-/** In the order in which they are offered. */
+/** The programs, in the order of display. */
 export const snippets: readonly [Snippet, ...Snippet[]] = [
   curl,
   mosquitto,
