@@ -50,7 +50,7 @@ export interface MqttServer {
 // The cache would contain a buffer for each of 65,536 packet ids, and every garbage collection would visit each buffer.
 mqttPacket.writeToStream.cacheNumbers = false
 
-interface MqttDoorParts {
+interface MqttServerParts {
   readonly descriptors?: Descriptors
   readonly observations?: Observations
 }
@@ -69,7 +69,7 @@ export async function openMqttServer(
   log: FastifyBaseLogger,
   stopping: AbortSignal,
   certificate?: ServedCertificate,
-  { descriptors = new Descriptors(log), observations = new Observations() }: MqttDoorParts = {},
+  { descriptors = new Descriptors(log), observations = new Observations() }: MqttServerParts = {},
 ): Promise<MqttServer> {
   const proxies = new TrustedProxies(options.trustedProxies)
   const limit = new ConnectionLimit(things.limits, proxies, descriptors)
