@@ -35,7 +35,9 @@ function timeOf(option: string, given: string | undefined, zone: TimeZone): numb
   if (given === undefined) return undefined
   const time = parseDatetime(/^\d{4}-\d\d-\d\d$/.test(given) ? `${given}T00:00` : given)
   if (time === undefined) {
-    throw usageError(`${option} must be a time such as 2026-11-21 or 2026-11-21T09:30:00Z: it is ${given}`)
+    throw usageError(
+      `${option} must be a time such as 2026-11-21 or 2026-11-21T09:30:00Z, but it is ${given}`,
+    )
   }
   return /(?:z|[+-]\d\d:\d\d)$/i.test(given) ? time : firstAt(zone, time)
 }

@@ -17,10 +17,12 @@ export function createHostListeners(
   return (event, listener) => {
     assertOpen()
     if (event !== 'reading') {
-      throw new TypeError(`on() must be given the event "reading": it is ${described(event)}`)
+      throw new TypeError(`on() must be given the event "reading", but it is ${described(event)}`)
     }
     if (typeof listener !== 'function') {
-      throw new TypeError(`the listener of on("reading") must be a function: it is ${described(listener)}`)
+      throw new TypeError(
+        `the listener of on("reading") must be a function, but it is ${described(listener)}`,
+      )
     }
     let isStopped = false
     const subscriber = {

@@ -95,7 +95,7 @@ describe('thingwire, as the operator,', () => {
     const doctor = await runCommand(['doctor', 'shed'], leftOver)
     expect(doctor.stdout).toMatch(/sees only certain things, and shed is none of them/)
     const exported = await runCommand(['export', '--all'], leftOver)
-    const note = /note: the credential \(from THINGWIRE_TOKEN\) sees certain things alone, not all/
+    const note = /note: the credential \(from THINGWIRE_TOKEN\) can see only some things, not all/
     expect(exported).toMatchObject({ code: 0, stderr: expect.stringMatching(note) })
     const listed = await runCommand(['things', 'list'], leftOver)
     expect(listed).toMatchObject({ code: 0, stderr: expect.stringMatching(note) })
@@ -154,8 +154,8 @@ describe('thingwire, as the operator,', () => {
     const other = await temporaryDirectory()
     const file = join(other, 'admin-key')
     await writeFile(file, 'x'.repeat(43), { mode: 0o600 })
-    const ofFile = `${file} may be of another server: give --data-dir, with the data directory of the server at ${server.url}`
-    const ofVariable = 'THINGWIRE_ADMIN_KEY may be of another server'
+    const ofFile = `${file} may belong to another server: give --data-dir, with the data directory of the server at ${server.url}`
+    const ofVariable = 'THINGWIRE_ADMIN_KEY may belong to another server'
     const cases = [
       [['things', 'list'], { THINGWIRE_DATA_DIR: other }, ofFile, 4],
       [['things', 'list', '--data-dir', other], {}, ofFile, 4],
@@ -236,7 +236,7 @@ describe('thingwire, as the operator,', () => {
     expect(await runCommand([...create, '30d'], own)).toMatchObject({ code: 0 })
     expect(await runCommand([...create, '367d', 'sloop'], { server })).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('--expires-in must be at most 366d (days): it is 367d'),
+      stderr: expect.stringContaining('--expires-in must be at most 366d (days), but it is 367d'),
     })
     expect(await runCommand([...create, '366d', 'sloop'], { server })).toMatchObject({ code: 0 })
     const minted = await jsonOf<{ sessionToken: string }>(['sessions', 'create', '--write'], own)

@@ -115,7 +115,9 @@ describe("things.on('reading')", () => {
   it('knows no other event, and wants a function', async () => {
     const { things } = await thingsOfTest()
     const on = things.on as (...given: unknown[]) => unknown
-    expect(() => on('readings', () => {})).toThrow('on() must be given the event "reading": it is "readings"')
-    expect(() => on('reading')).toThrow('must be a function: it is missing')
+    expect(() => on('readings', () => {})).toThrow(
+      'on() must be given the event "reading", but it is "readings"',
+    )
+    expect(() => on('reading')).toThrow('must be a function, but it is missing')
   })
 })

@@ -36,32 +36,32 @@ describe('a wrong option', () => {
     [
       'createThings()',
       () => (createThings as Untyped)(),
-      'the options of createThings must be an object such as { store, adminKey }: they are missing',
+      'the options of createThings must be an object such as { store, adminKey }, but they are missing',
     ],
     [
       'createThings({})',
       () => (createThings as Untyped)({}),
-      `store of createThings must be ${aStore}: it is missing`,
+      `store of createThings must be ${aStore}, but it is missing`,
     ],
     [
       'a location',
       () => (createThings as Untyped)({ store: './data', adminKey }),
-      `store of createThings must be ${aStore}: it is "./data"`,
+      `store of createThings must be ${aStore}, but it is "./data"`,
     ],
     [
       'options of a store',
       () => (createThings as Untyped)({ store: { location: 'x' }, adminKey }),
-      `store of createThings must be ${aStore}: it is another object`,
+      `store of createThings must be ${aStore}, but it is another object`,
     ],
     [
       'the function',
       () => (createThings as Untyped)({ store: createLevelStore, adminKey }),
-      `store of createThings must be ${aStore}: it is a function`,
+      `store of createThings must be ${aStore}, but it is a function`,
     ],
     [
       'no admin key',
       () => (createThings as Untyped)({ store }),
-      'adminKey of createThings must be at least 32 printable characters without spaces: it is missing',
+      'adminKey of createThings must be at least 32 printable characters without spaces, but it is missing',
     ],
     [
       'a number as admin key',
@@ -81,22 +81,22 @@ describe('a wrong option', () => {
     [
       'a text for a truth value',
       () => (createThings as Untyped)({ store, adminKey, allowThingDelete: 'no' }),
-      'allowThingDelete of createThings must be true or false: it is "no"',
+      'allowThingDelete of createThings must be true or false, but it is "no"',
     ],
     [
       'no age',
       () => (createThings as Untyped)({ store, adminKey, retention: ['30d'] }),
-      'retention of createThings must be a list of rules such as { pattern: \'debug.*\', age: 86_400_000 }: [0] is "30d"',
+      'retention of createThings must be a list of rules such as { pattern: \'debug.*\', age: 86_400_000 }, but [0] is "30d"',
     ],
     [
       'a magic resource without a key',
       () => (createThings as Untyped)({ store, adminKey, magicResources: [{}] }),
-      'magicResources of createThings must be a list of magic resources (docs/use/magic.md): [0].key is missing',
+      'magicResources of createThings must be a list of magic resources (docs/use/magic.md), but [0].key is missing',
     ],
     [
       'a magic resource without functions',
       () => (createThings as Untyped)({ store, adminKey, magicResources: [{ key: '$x' }] }),
-      'magicResources of createThings must be a list of magic resources (docs/use/magic.md): [0].check is missing',
+      'magicResources of createThings must be a list of magic resources (docs/use/magic.md), but [0].check is missing',
     ],
     [
       'a magic resource of a wrong key',
@@ -111,7 +111,7 @@ describe('a wrong option', () => {
     [
       'a limit that is none',
       () => (createThings as Untyped)({ store, adminKey, limits: { writesPerSecond: 0 } }),
-      'writesPerSecond of limits of createThings must be a whole number from 1 to 1000000: it is 0',
+      'writesPerSecond of limits of createThings must be a whole number from 1 to 1000000, but it is 0',
     ],
     [
       'an unknown limit',
@@ -121,22 +121,22 @@ describe('a wrong option', () => {
     [
       'createLevelStore()',
       () => (createLevelStore as Untyped)(),
-      "the options of createLevelStore must be an object such as { location: './data/store' }: they are missing",
+      "the options of createLevelStore must be an object such as { location: './data/store' }, but they are missing",
     ],
     [
       'createLevelStore({})',
       () => (createLevelStore as Untyped)({}),
-      'location of createLevelStore must be the path of a directory: it is missing',
+      'location of createLevelStore must be the path of a directory, but it is missing',
     ],
     [
       'a path alone',
       () => (createLevelStore as Untyped)('./data'),
-      `the options of createLevelStore must be an object such as { location: './data/store' }: they are "./data"`,
+      `the options of createLevelStore must be an object such as { location: './data/store' }, but they are "./data"`,
     ],
     [
       'a durability that is none',
       () => (createLevelStore as Untyped)({ location: 'x', durability: 'sync' }),
-      'durability of createLevelStore must be one of synced, written: it is "sync"',
+      'durability of createLevelStore must be one of synced, written, but it is "sync"',
     ],
     [
       'createRedisStore({})',
@@ -151,22 +151,22 @@ describe('a wrong option', () => {
     [
       'createServer(null)',
       () => (createServer as Untyped)(null),
-      "the options of createServer must be an object such as { dataDir: './data' }: they are null",
+      "the options of createServer must be an object such as { dataDir: './data' }, but they are null",
     ],
     [
       'createServer of a port',
       () => (createServer as Untyped)(8080),
-      "the options of createServer must be an object such as { dataDir: './data' }: they are 8080",
+      "the options of createServer must be an object such as { dataDir: './data' }, but they are 8080",
     ],
     [
       'a function for a port',
       () => (createServer as Untyped)({ httpPort: () => 1 }),
-      'httpPort in the options of createServer must be a whole number from 0 to 65535: it is a function',
+      'httpPort in the options of createServer must be a whole number from 0 to 65535, but it is a function',
     ],
     [
       'a number for a path',
       () => (createServer as Untyped)({ dataDir: 5 }),
-      'dataDir in the options of createServer must be a path, not -: it is 5',
+      'dataDir in the options of createServer must be a path, not -, but it is 5',
     ],
     [
       'a misspelled port',
@@ -181,22 +181,22 @@ describe('a wrong option', () => {
     [
       'attachThings(broker)',
       () => attach(),
-      'things of attachThings must be the service that createThings gives: it is missing',
+      'things of attachThings must be the service that createThings gives, but it is missing',
     ],
     [
       'a promise',
       () => attach(Promise.resolve()),
-      'things of attachThings must be the service that createThings gives: it is a promise: await it',
+      'things of attachThings must be the service that createThings gives, but it is a promise: await it',
     ],
     [
       'thingsHttp without things',
       () => register(thingsHttp, {}),
-      'things of thingsHttp must be the service that createThings gives: it is missing',
+      'things of thingsHttp must be the service that createThings gives, but it is missing',
     ],
     [
       'thingsHttp with a store',
       () => register(thingsHttp, { things: store }),
-      'things of thingsHttp must be the service that createThings gives: it is another object',
+      'things of thingsHttp must be the service that createThings gives, but it is another object',
     ],
     [
       'thingsHttp with a stranger',
@@ -206,17 +206,17 @@ describe('a wrong option', () => {
     [
       'thingsPage without things',
       () => register(thingsPage, {}),
-      'things of thingsPage must be the service that createThings gives: it is missing',
+      'things of thingsPage must be the service that createThings gives, but it is missing',
     ],
     [
       'thingsPage with a port that is none',
       () => register(thingsPage, { mqttPort: '1883' }),
-      'mqttPort of thingsPage must be a whole number from 1 to 65535: it is "1883"',
+      'mqttPort of thingsPage must be a whole number from 1 to 65535, but it is "1883"',
     ],
     [
       'thingsPage with a URL for a broker',
       () => register(thingsPage, { broker: 'mqtt://h' }),
-      'broker of thingsPage must be an Aedes broker: it is "mqtt:',
+      'broker of thingsPage must be an Aedes broker, but it is "mqtt:',
     ],
   ])('says what is wanted: %s', async (_, call, message) => {
     const failing = (async () => await call())()
@@ -244,31 +244,35 @@ describe('a wrong option', () => {
 
 describe('a wrong argument of the service, registry, sessions or activationCodes', () => {
   it.each<[string, (things: Things) => unknown, string]>([
-    ['read()', ({ read }) => (read as Untyped)(), 'thingId of read must be the id of a thing: it is missing'],
+    [
+      'read()',
+      ({ read }) => (read as Untyped)(),
+      'thingId of read must be the id of a thing, but it is missing',
+    ],
     [
       'read(id)',
       ({ read }) => (read as Untyped)('abcdefghijklmnop'),
-      'key of read must be the key of a resource: it is missing',
+      'key of read must be the key of a resource, but it is missing',
     ],
     [
       'write(undefined)',
       ({ write }) => (write as Untyped)(undefined, []),
-      'thingId of write must be the id of a thing: it is missing',
+      'thingId of write must be the id of a thing, but it is missing',
     ],
     [
       'a topic without access',
       ({ registry }) => (registry.setTopics as Untyped)('id', [{ filter: 'tele/#' }]),
-      "topics of registry.setTopics must be a list such as [{ filter: 'tele/#', access: 'read' }]: [0].access is missing",
+      "topics of registry.setTopics must be a list such as [{ filter: 'tele/#', access: 'read' }], but [0].access is missing",
     ],
     [
       'registry.create()',
       ({ registry }) => (registry.create as Untyped)(),
-      "the options of registry.create must be an object such as { name: 'pump' }: they are missing",
+      "the options of registry.create must be an object such as { name: 'pump' }, but they are missing",
     ],
     [
       "registry.create('pump')",
       ({ registry }) => (registry.create as Untyped)('pump'),
-      'the options of registry.create must be an object such as { name: \'pump\' }: they are "pump"',
+      'the options of registry.create must be an object such as { name: \'pump\' }, but they are "pump"',
     ],
     [
       'a misspelled name',
@@ -278,47 +282,47 @@ describe('a wrong argument of the service, registry, sessions or activationCodes
     [
       'registry.list()',
       ({ registry }) => (registry.list as Untyped)(),
-      'the options of registry.list must be an object such as { limit: 100 }: they are missing',
+      'the options of registry.list must be an object such as { limit: 100 }, but they are missing',
     ],
     [
       'registry.named()',
       ({ registry }) => (registry.named as Untyped)(),
-      'name of registry.named must be a text: it is missing',
+      'name of registry.named must be a text, but it is missing',
     ],
     [
       'registry.missing()',
       ({ registry }) => (registry.missing as Untyped)(),
-      'thingIds of registry.missing must be a list of thing ids: it is missing',
+      'thingIds of registry.missing must be a list of thing ids, but it is missing',
     ],
     [
       'registry.rename(id)',
       ({ registry }) => (registry.rename as Untyped)('id'),
-      'name of registry.rename must be a text of at most 200 characters: it is missing',
+      'name of registry.rename must be a text of at most 200 characters, but it is missing',
     ],
     [
       'registry.remove()',
       ({ registry }) => (registry.remove as Untyped)(),
-      'thingId of registry.remove must be a text: it is missing',
+      'thingId of registry.remove must be a text, but it is missing',
     ],
     [
       'registry.setTopics(id)',
       ({ registry }) => (registry.setTopics as Untyped)('id'),
-      "topics of registry.setTopics must be a list such as [{ filter: 'tele/#', access: 'read' }]: it is missing",
+      "topics of registry.setTopics must be a list such as [{ filter: 'tele/#', access: 'read' }], but it is missing",
     ],
     [
       'sessions.create()',
       ({ sessions }) => (sessions.create as Untyped)(),
-      "things of sessions.create must be '*' or a list of thing ids: it is missing",
+      "things of sessions.create must be '*' or a list of thing ids, but it is missing",
     ],
     [
       "an access 'reed'",
       ({ sessions }) => (sessions.create as Untyped)('*', { access: 'reed' }),
-      'access of sessions.create must be one of read, write: it is "reed"',
+      'access of sessions.create must be one of read, write, but it is "reed"',
     ],
     [
       "an access 'admin' for one thing",
       ({ sessions }) => (sessions.createForThing as Untyped)('id', adminKey, { access: 'admin' }),
-      'access of sessions.createForThing must be one of read, write: it is "admin"',
+      'access of sessions.createForThing must be one of read, write, but it is "admin"',
     ],
     [
       'expires_in',
@@ -328,12 +332,12 @@ describe('a wrong argument of the service, registry, sessions or activationCodes
     [
       'sessions.list()',
       ({ sessions }) => (sessions.list as Untyped)(),
-      'the options of sessions.list must be an object such as { limit: 100 }: they are missing',
+      'the options of sessions.list must be an object such as { limit: 100 }, but they are missing',
     ],
     [
       'activationCodes.create()',
       ({ activationCodes }) => (activationCodes.create as Untyped)(),
-      'the options of activationCodes.create must be an object such as { count: 1, uses: 1 }: they are missing',
+      'the options of activationCodes.create must be an object such as { count: 1, uses: 1 }, but they are missing',
     ],
   ])('is named, with what it must be: %s', async (_, call, message) => {
     const { things } = await thingsOfTest()

@@ -45,7 +45,7 @@ export async function credentialFor(flags: ConnectionFlags, kind: CredentialKind
 export async function noteIfSome(client: ServerClient): Promise<void> {
   const principal = await readPrincipal(client)
   if (principal.kind === 'admin' || (principal.kind === 'session' && principal.things === '*')) return
-  console.error(`thingwire: note: the credential (from ${client.source}) sees certain things alone, not all`)
+  console.error(`thingwire: note: the credential (from ${client.source}) can see only some things, not all`)
 }
 
 /** @throws CommandError usage */

@@ -93,9 +93,9 @@ function checkedText(text: string, source: string): string {
 /** Advice for an unknown credential. For an admin key, the advice names no operator commands: they would fail with the same key. */
 function adviceIfUnknown(source: string, url: URL): string {
   if (basename(source) === 'admin-key')
-    return `${source} may be of another server: give --data-dir, with the data directory of the server at ${url.origin}, or --url, with the address of the server of this key`
+    return `${source} may belong to another server: give --data-dir, with the data directory of the server at ${url.origin}, or --url, with the address of the server of this key`
   if (source === 'THINGWIRE_ADMIN_KEY')
-    return `THINGWIRE_ADMIN_KEY may be of another server: set it to the key of the server at ${url.origin}, which is in admin-key in its data directory, or give --url`
+    return `THINGWIRE_ADMIN_KEY may belong to another server: set it to the key of the server at ${url.origin}, which is in admin-key in its data directory, or give --url`
   return 'it may be left over from another server; the operator creates one: thingwire tokens add <thing>, or thingwire sessions create <thing>'
 }
 

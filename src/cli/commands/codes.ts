@@ -85,5 +85,5 @@ async function remove(code: string, flags: ConnectionFlags): Promise<void> {
 
 function wholeNumber(flag: string, text: string, most: number): number {
   if (/^[1-9]\d*$/.test(text) && Number(text) <= most) return Number(text)
-  throw usageError(`${flag} must be a whole number from 1 to ${most}: it is ${text}`)
+  throw usageError(`${flag} must be a whole number from 1 to ${most}, but it is ${text}`)
 }

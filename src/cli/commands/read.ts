@@ -276,20 +276,22 @@ export async function queryOf(options: ReadOptions): Promise<ReadQuery> {
     throw usageError('--aggregate and --interval go together: --aggregate avg --interval 5m')
   }
   if (order !== undefined && order !== 'asc' && order !== 'desc') {
-    throw usageError(`--order must be asc or desc: it is ${order}`)
+    throw usageError(`--order must be asc or desc, but it is ${order}`)
   }
   if (aggregate !== undefined && !aggregate.split(',').every(name => functions.has(name))) {
     const known = [...functions].join(', ')
-    throw usageError(`--aggregate must be one or more of ${known}, separated by commas: it is ${aggregate}`)
+    throw usageError(
+      `--aggregate must be one or more of ${known}, separated by commas, but it is ${aggregate}`,
+    )
   }
   if (interval !== undefined && !/^[1-9]\d{0,9}(ms|s|m|h|d|mo)$/.test(interval)) {
     throw usageError(
-      `--interval must be a whole number and ms, s, m, h, d or mo, such as 5m: it is ${interval}`,
+      `--interval must be a whole number and ms, s, m, h, d or mo, such as 5m, but it is ${interval}`,
     )
   }
   if (points !== undefined) {
     if (!/^[1-9]\d*$/.test(points))
-      throw usageError(`--points must be a whole number, 1 or more: it is ${points}`)
+      throw usageError(`--points must be a whole number, 1 or more, but it is ${points}`)
     refuseOthers(
       options,
       ['from', 'to', 'order', 'points', 'tz', 'empty'],
@@ -301,7 +303,7 @@ export async function queryOf(options: ReadOptions): Promise<ReadQuery> {
   }
   const zone = tz === undefined ? undefined : await timeZoneOf(tz)
   if (tz !== undefined && !zone)
-    throw usageError(`--tz must be a time zone such as Europe/Berlin: it is ${tz}`)
+    throw usageError(`--tz must be a time zone such as Europe/Berlin, but it is ${tz}`)
   return { ...timeRange(from, to, zone), order, aggregate, interval, points, tz, empty }
 }
 
@@ -309,7 +311,7 @@ export async function queryOf(options: ReadOptions): Promise<ReadQuery> {
 export function limitOf({ limit }: ReadOptions): number | undefined {
   if (limit === undefined) return undefined
   if (/^[1-9]\d*$/.test(limit)) return Number(limit)
-  throw usageError(`--limit must be a whole number, 1 or more: it is ${limit}`)
+  throw usageError(`--limit must be a whole number, 1 or more, but it is ${limit}`)
 }
 
 /** @param why completes the sentence "--option …" @throws CommandError usage if an option that is not in `taken` is given */

@@ -92,7 +92,7 @@ async function create(named: readonly string[], flags: CreateFlags): Promise<voi
   const longest = longestDays[principal.kind]
   if (expiresIn !== undefined && expiresIn > longest * unitSeconds.d) {
     const whose = principal.kind === 'thing' ? " with a thing's token" : ''
-    throw usageError(`--expires-in must be at most ${longest}d (days)${whose}: it is ${flags.expiresIn}`)
+    throw usageError(`--expires-in must be at most ${longest}d (days)${whose}, but it is ${flags.expiresIn}`)
   }
   const access = flags.write ? 'write' : 'read'
   const topics = grantsOf(flags)
@@ -170,5 +170,5 @@ function seconds(text: string): number {
   const [, count, unit] = /^([1-9]\d{0,8})([smhd])$/.exec(text) ?? []
   if (count !== undefined && unit !== undefined)
     return Number(count) * unitSeconds[unit as keyof typeof unitSeconds]
-  throw usageError(`--expires-in must be a whole number and s, m, h or d, such as 12h: it is ${text}`)
+  throw usageError(`--expires-in must be a whole number and s, m, h or d, such as 12h, but it is ${text}`)
 }

@@ -184,7 +184,7 @@ function checkBox(text: string): void {
   const isOnGlobe = Math.abs(west) <= 180 && Math.abs(east) <= 180 && south >= -90 && north <= 90
   if (numbers.length === 4 && isOnGlobe && south <= north) return
   throw usageError(
-    `--bbox must be west,south,east,north in degrees, with south not above north: it is ${text}`,
+    `--bbox must be west,south,east,north in degrees, with south not above north, but it is ${text}`,
   )
 }
 

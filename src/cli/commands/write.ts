@@ -118,7 +118,7 @@ export async function writeReadings(
   flags: Flags,
 ): Promise<void> {
   if (flags.datetime !== undefined && parseDatetime(flags.datetime) === undefined) {
-    throw usageError(`--datetime must be a time such as 2026-11-21T09:30:00Z: it is ${flags.datetime}`)
+    throw usageError(`--datetime must be a time such as 2026-11-21T09:30:00Z, but it is ${flags.datetime}`)
   }
   // As in a file, a time of day must have a zone: otherwise it could be local time or UTC.
   if (flags.datetime?.includes(':') && !/(?:z|[+-]\d\d:?\d\d)$/i.test(flags.datetime)) {

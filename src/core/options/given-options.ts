@@ -9,7 +9,7 @@ type GivenRules = Readonly<Record<string, OptionRule & { readonly secret?: true 
  * @param call name of the function in messages, such as `createThings`
  * @param example valid options, as source code
  * @throws TypeError if the options are not an object, or one of them is unknown, missing or wrong; the message is one line, such as
- * `maxPacketSize of attachThings must be …: it is …`
+ * `maxPacketSize of attachThings must be …, but it is …`
  */
 export function assertOptions(call: string, rules: GivenRules, given: unknown, example: string): void {
   assertNames(call, Object.keys(rules), given, example)
@@ -18,7 +18,7 @@ export function assertOptions(call: string, rules: GivenRules, given: unknown, e
     const { error } = schema.safeParse(value)
     if (!error) continue
     const isShown = value === undefined || !secret
-    const fault = isShown ? `: ${faultIn(value, error.issues[0]?.path)}` : ''
+    const fault = isShown ? `, but ${faultIn(value, error.issues[0]?.path)}` : ''
     throw new TypeError(`${name} of ${call} must be ${rule}${fault}`)
   }
 }
@@ -42,7 +42,7 @@ export function assertNames(call: string, names: readonly string[], given: unkno
 export function assertObject(call: string, given: unknown, example: string): asserts given is object {
   if (typeof given === 'object' && given !== null && !Array.isArray(given)) return
   throw new TypeError(
-    `the options of ${call} must be an object such as ${example}: they are ${described(given)}`,
+    `the options of ${call} must be an object such as ${example}, but they are ${described(given)}`,
   )
 }
 

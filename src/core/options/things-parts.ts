@@ -8,7 +8,7 @@ export function partsOf<Parts extends object>(plugin: string, things: Pluggable<
   const parts: unknown = isObject(things) && 'parts' in things ? things.parts : things
   if (isObject(parts) && 'ingest' in parts && 'live' in parts) return parts as Parts
   throw new TypeError(
-    `things of ${plugin} must be the service that createThings gives: it is ${described(things)}`,
+    `things of ${plugin} must be the service that createThings gives, but it is ${described(things)}`,
   )
 }
 

@@ -108,10 +108,11 @@ function check(name: OptionName, { label, values }: OptionSource): unknown {
   if (value === undefined) return undefined
   const { schema, rule, secret, faultOf } = declarationOf(name)
   if (schema.safeParse(value).success) return value
-  const why = secret
-    ? undefined
-    : (faultOf?.(value) ?? `it is ${isJson(value) ? shown(value) : described(value)}`)
-  throw new Error(`${label(name)} must be ${rule}${why === undefined ? '' : `: ${why}`}`)
+  const must = `${label(name)} must be ${rule}`
+  if (secret) throw new Error(must)
+  const fault = faultOf?.(value)
+  if (fault !== undefined) throw new Error(`${must}: ${fault}`)
+  throw new Error(`${must}, but it is ${isJson(value) ? shown(value) : described(value)}`)
 }
 
 /** False for a function or a cyclic object, which a program could pass. */

@@ -107,8 +107,8 @@ describe('loadOptions()', () => {
   })
 
   it.each([
-    ['a number out of range', { httpPort: 65_536 }, /^httpPort in \S+my\.json must be .*: it is 65536$/],
-    ['a text for a number', { httpPort: '80' }, /^httpPort in \S+my\.json must be .*: it is "80"$/],
+    ['a number out of range', { httpPort: 65_536 }, /^httpPort in \S+my\.json must be .*, but it is 65536$/],
+    ['a text for a number', { httpPort: '80' }, /^httpPort in \S+my\.json must be .*, but it is "80"$/],
     [
       'an unknown option',
       { httpPrt: 80 },
@@ -137,17 +137,17 @@ describe('loadOptions()', () => {
   })
 
   it.each([
-    [{ THINGWIRE_HTTP_PORT: '-1' }, /^THINGWIRE_HTTP_PORT must be .*: it is "-1"$/],
+    [{ THINGWIRE_HTTP_PORT: '-1' }, /^THINGWIRE_HTTP_PORT must be .*, but it is "-1"$/],
     [{ THINGWIRE_HTTP_PORT: '0x50' }, /^THINGWIRE_HTTP_PORT must be/],
     [
       { THINGWIRE_ALLOW_THING_DELETE: 'yes' },
-      /^THINGWIRE_ALLOW_THING_DELETE must be true or false: it is "yes"$/,
+      /^THINGWIRE_ALLOW_THING_DELETE must be true or false, but it is "yes"$/,
     ],
     [
       { THINGWIRE_RETENTION: '30d, debug.*=1w' },
-      /^THINGWIRE_RETENTION must be a list of ages .*: it is \["30d","debug\.\*=1w"\]$/,
+      /^THINGWIRE_RETENTION must be a list of ages .*, but it is \["30d","debug\.\*=1w"\]$/,
     ],
-    [{ THINGWIRE_RETENTION: '30d,*=1d' }, /^THINGWIRE_RETENTION must be .* each key once: it is/],
+    [{ THINGWIRE_RETENTION: '30d,*=1d' }, /^THINGWIRE_RETENTION must be .* each key once, but it is/],
     [{ THINGWIRE_TOPICS: 'tele/#,things/#' }, /^THINGWIRE_TOPICS must be .*: things\/# begins with things/],
     [{ THINGWIRE_TOPICS: 'tele/#,' }, /^THINGWIRE_TOPICS must be .*: an empty text is no topic filter/],
     [

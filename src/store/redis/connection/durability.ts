@@ -56,7 +56,7 @@ const checkVersion: Check = ({ version }, { replicasFsync }, { refuse, warn }) =
     return warn('the version could not be checked, because INFO is forbidden: it must be 7.0 or later')
   if (isOlder(version, 7, 0)) refuse(`it is Redis ${version}: it must be 7.0 or later`)
   if (replicasFsync && isOlder(version, 7, 2)) {
-    refuse(`redisReplicasFsync (WAITAOF) needs Redis 7.2 or later: it is ${version}`)
+    refuse(`redisReplicasFsync (WAITAOF) needs Redis 7.2 or later, but it is ${version}`)
   }
 }
 

@@ -92,7 +92,7 @@ test('checkDurability() counts replicas, and refuses to wait for their disks bef
   const asked = check({}, { replicas: 1, replicasFsync: true })
   if (version < '7.2')
     await expect(asked).rejects.toThrow(
-      `redisReplicasFsync (WAITAOF) needs Redis 7.2 or later: it is ${version}`,
+      `redisReplicasFsync (WAITAOF) needs Redis 7.2 or later, but it is ${version}`,
     )
   else expect((await asked).statements).toEqual([expect.stringContaining('on the disks of 1 replica')])
 })
