@@ -203,10 +203,14 @@ export const catalogue = {
   },
 
   // Not found
-  not_found: { ...notFound, text: 'There is nothing at this path.' },
+  not_found: { ...notFound, text: 'There is nothing at this path: a write is a POST to /v2/things/{token}.' },
   unknown_thing: { ...notFound, text: 'No thing has this id.' },
   unknown_resource: { ...notFound, text: 'Nothing was ever written to this key.' },
-  method_not_allowed: { ...badRequest, status: 405, text: 'The path exists, but not with this method.' },
+  method_not_allowed: {
+    ...badRequest,
+    status: 405,
+    text: 'The path exists, but not with this method: a write is a POST to /v2/things/{token}.',
+  },
 
   // The service
   store_timeout: { ...storeAway, text: 'The store did not commit the write in time.' },

@@ -41,14 +41,22 @@ function report(error: unknown): number {
 function advised({ code, message: text }: CommanderError): string {
   const message = text.replace(/^error: /, '')
   const [, word = ''] = /'(\S+)'/.exec(message) ?? []
-  const advice = suggestion(word, namesFor(code))
+  const advice = suggestion(word, namesFor(code)) || subcommandsFor(code)
   return advice === '' ? message : message.replace(/\n\(Did you mean .*$/s, '') + advice
+}
+
+/** The subcommands of the given command, as in \`thingwire tokens create\`, where \`tokens add\` is meant. */
+function subcommandsFor(code: string): string {
+  const group = createProgram().commands.find(each => each.name() === process.argv[2])
+  if (code !== 'commander.unknownCommand' || !group) return ''
+  return ` (${group.name()} has the commands ${group.commands.map(each => each.name()).join(', ')})`
 }
 
 /** The names to suggest: commands of two words, or the options of the given command. */
 function namesFor(code: string): readonly string[] {
   const { commands } = createProgram()
-  if (code === 'commander.unknownCommand')
+  const isOfGroup = commands.some(each => each.name() === process.argv[2])
+  if (code === 'commander.unknownCommand' && !isOfGroup)
     return commands.flatMap(group => group.commands.map(each => `${group.name()} ${each.name()}`))
   if (code !== 'commander.unknownOption') return []
   const group = commands.find(each => each.name() === process.argv[2])

@@ -129,7 +129,7 @@ export class Connection {
         else if (topic === date) resolve()
       })
       this.#client.subscribe([errors, limits, date], { qos: 0 }, error => {
-        const held = (why: string) => reject(new ThingHeld(`it is no Thingwire: ${why}`))
+        const held = (why: string) => reject(new ThingHeld(`it is not a Thingwire server: ${why}`))
         const [refusesErrors, refusesLimits, refusesDate] = refusedIn(error)
         if (refusesErrors || refusesDate) held('it refuses the topics of a thing')
         // A central server with an older version refuses the topic `limits`.
@@ -217,8 +217,8 @@ export async function activate(target: Target, code: string): Promise<string> {
   }
 }
 
-function connectTo({ url, ca }: Target, options: IClientOptions): MqttClient {
-  return connect(url, {
+function connectTo({ url, ca, stop }: Target, options: IClientOptions): MqttClient {
+  const client = connect(url, {
     ...options,
     ...(ca && { ca }),
     protocolVersion: 4,
@@ -229,6 +229,11 @@ function connectTo({ url, ca }: Target, options: IClientOptions): MqttClient {
     reconnectPeriod: 0,
     resubscribe: false,
   })
+  // A server that accepts connections and never answers would otherwise hold up the end of this server for `connectTimeout`.
+  const abort = () => end(client)
+  stop?.addEventListener('abort', abort)
+  client.once('close', () => stop?.removeEventListener('abort', abort))
+  return client
 }
 
 function connected(client: MqttClient, { redactor }: Target): Promise<void> {

@@ -47,11 +47,11 @@ export class Link {
     clientId: string,
     stop: AbortSignal,
   ): Promise<Connection> {
-    return await this.attempt(stop, async () => {
+    return await this.attempt(stop, async target => {
       await this.#place(stop)
       this.#opening++
       try {
-        const connection = await Connection.open(this.#target, token, clientId)
+        const connection = await Connection.open(target, token, clientId)
         this.#connections.set(user, connection)
         return connection
       } finally {
@@ -64,7 +64,7 @@ export class Link {
   async attempt<Result>(stop: AbortSignal, task: (target: Target) => Promise<Result>): Promise<Result> {
     await this.#turn(stop)
     try {
-      const result = await task(this.#target)
+      const result = await task({ ...this.#target, stop })
       if (this.problem !== undefined) {
         this.problem = undefined
         this.#onChange()

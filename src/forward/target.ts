@@ -10,6 +10,8 @@ export interface Target {
   readonly redactor: Redactor
   /** Whether this server, not the central server, issued the token. Absent if the store is not open. */
   readonly isOwnToken?: (token: string) => Promise<boolean>
+  /** Ends connections to the target, also while they are being opened. */
+  readonly stop?: AbortSignal
 }
 
 /** Completes the sentence "must be …". */

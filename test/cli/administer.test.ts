@@ -137,6 +137,7 @@ describe('thingwire, as the operator,', () => {
   it.each([
     ['create boat', /Did you mean one of things create, sessions create, codes create\?/],
     ['rename a b', /Did you mean things rename\?/],
+    ['tokens create boat', /\(tokens has the commands add, list, revoke\)/],
     ['raed boat', /Did you mean read\?/],
     ['demo --port 9000', /Did you mean one of --http-port, --mqtt-port\?/],
     ['read boat n --datadir x', /Did you mean --data-dir\?/],

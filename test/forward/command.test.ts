@@ -29,7 +29,7 @@ describe('thingwire forward', () => {
     )
   })
 
-  it('does not start where the target is a broker and no Thingwire', async () => {
+  it('does not start where the target is a broker and not a Thingwire server', async () => {
     const servers = await twoServersOfTest()
     const broker = await Aedes.createBroker()
     const listener = createServer(broker.handle).listen(0, '127.0.0.1')
@@ -41,7 +41,7 @@ describe('thingwire forward', () => {
     const { port } = listener.address() as AddressInfo
     const { code, stdout, stderr } = await forward(servers, `mqtt://127.0.0.1:${port}`)
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-    expect(stderr).toMatch(/it is no Thingwire: it does not give its date\n$/)
+    expect(stderr).toMatch(/it is not a Thingwire server: it does not give its date\n$/)
   })
 
   it('does not start where something else than MQTT answers', async () => {
@@ -55,7 +55,7 @@ describe('thingwire forward', () => {
       [`mqtts://127.0.0.1:${mqttPort}`, 'it answers without TLS: is it the port for mqtts?'],
     ] as const
     for (const [url, why] of tries) {
-      const stderr = `thingwire: ${url} is no Thingwire: ${why}\n`
+      const stderr = `thingwire: ${url} is not a Thingwire server: ${why}\n`
       expect(await forward(servers, url)).toMatchObject({ code: 1, stdout: '', stderr })
     }
     await servers.writeMap({ '*': 'A'.repeat(34) })

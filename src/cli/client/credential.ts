@@ -1,8 +1,9 @@
 import { readFile, stat } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { text as readText } from 'node:stream/consumers'
+import { accessFault } from '../../core/files/access-fault.ts'
 import { isOpenToOthers } from '../../core/files/private-file.ts'
 import { CommandError, exitStatus, usageError } from '../exit.ts'
 
@@ -74,7 +75,12 @@ async function ownFile(file: string): Promise<string | undefined> {
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
     if (error instanceof CommandError) throw error
-    throw new CommandError(exitStatus.credential, `cannot read ${file}: ${(error as Error).message}`)
+    const fault = await accessFault([dirname(file), file])
+    const advice = fault && `${fault}; or set THINGWIRE_ADMIN_KEY or THINGWIRE_TOKEN`
+    throw new CommandError(
+      exitStatus.credential,
+      `cannot read ${file}: ${advice ?? (error as Error).message}`,
+    )
   }
 }
 

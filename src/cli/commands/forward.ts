@@ -38,7 +38,7 @@ export function addForward(program: Command): void {
       ],
       notes: [
         'things.json contains a JSON object of thing ids, each with a thing token or an activation code of the central server; see docs/use/forward.md. Only its owner may be able to read it (chmod 600).',
-        'First the command tries the tokens. It does not start if the target is no Thingwire or refuses a token. If the target cannot be reached, it starts and tries again until it is.',
+        'First the command tries the tokens. It does not start if the target is not a Thingwire server or refuses a token. If the target cannot be reached, it starts and tries again until it is.',
         'thingwire serve with the options forward and forwardThings does the same without that trial.',
       ],
       exit: '0 stopped by SIGTERM or Ctrl-C; 1 failed, with a line on stderr; 2 wrong command line',
@@ -89,7 +89,7 @@ async function tryTarget(options: Awaited<ReturnType<typeof loadServerOptions>>)
   if (!forwarded) return
   const { url } = forwarded.target
   const { faults, down, wrong } = await checkTarget(forwarded.target, forwarded.map)
-  if (wrong !== undefined) throw failure(`${url} is no Thingwire: ${wrong}`)
+  if (wrong !== undefined) throw failure(`${url} is not a Thingwire server: ${wrong}`)
   const [first] = faults
   if (first) {
     const others = faults.length === 1 ? '' : `, and ${counted(faults.length - 1, 'other thing')}`

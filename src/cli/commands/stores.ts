@@ -80,7 +80,11 @@ async function restore(command: Command): Promise<void> {
   const { ofDataDir, originOf } = await import('../../server/options/load-options.ts')
   const { restoreDataDir } = await import('../../server/keeping/restore.ts')
   await restoreDataDir(backup, options.dataDir).catch((error: NodeJS.ErrnoException) => {
-    if (error.syscall === 'access') throw failure(`cannot read the backup ${backup}: ${error.message}`)
+    const { syscall, message } = error
+    if (syscall === 'access' || syscall === 'read')
+      throw failure(`cannot read the backup ${backup}: ${message}`)
+    if (message.startsWith('cannot restore: '))
+      throw failure(message.replace('cannot restore', `cannot restore ${backup}`))
     if (error.syscall !== 'mkdir') return ofDataDir(options)(error)
     throw failure(
       `cannot create the data directory ${options.dataDir}: ${error.message}; choose another one with --data-dir`,

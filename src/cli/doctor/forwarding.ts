@@ -40,7 +40,8 @@ export async function checkForwarding(client: ServerClient): Promise<readonly Fi
   const [one] = held
   if (one) {
     const text = `${counted(held.length, 'thing')} held back, such as ${one.thingId} since ${one.since}: ${one.why}`
-    findings.push(fault(check, text, `give the thing a valid token of the central server; ${details}`))
+    const advice = `is ${target} a Thingwire server, and the thing's token in the thing map one of that server?`
+    findings.push(fault(check, text, `${advice} ${details}`))
   }
   const [unknown] = unknownThings
   if (unknown !== undefined) {

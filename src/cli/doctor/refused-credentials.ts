@@ -25,7 +25,8 @@ export async function checkRefusedCredentials(client: ServerClient): Promise<Fin
   const text = await metrics.text()
   const refused = [...text.matchAll(sample)].flatMap(([, metric, why = '', count]) => {
     const isConnect = metric === 'mqtt_connects'
-    if (count === '0' || !(isConnect ? refusingCodes : credentialReasons).has(why)) return []
+    const isElsewhere = metric === 'mqtt_broken_off' && why === 'forbidden'
+    if (count === '0' || !(isElsewhere || (isConnect ? refusingCodes : credentialReasons).has(why))) return []
     const door = metric === 'http_errors' ? 'HTTP' : 'MQTT'
     return [`${counted(Number(count), 'time')} over ${door} (${isConnect ? `CONNACK ${why}` : why})`]
   })
@@ -33,8 +34,12 @@ export async function checkRefusedCredentials(client: ServerClient): Promise<Fin
   if (refused.length === 0) return [ok(check, 'the server has refused no credential since its start')]
   // Over MQTT, a refused will is also counted as a refused credential.
   const isWill = refused.some(text => text.includes('CONNACK 5'))
+  // A client without a credential is closed when it publishes on a topic that has no token.
+  const isElsewhere = refused.some(text => text.includes('(forbidden)'))
+  const ofTopic =
+    '. forbidden is a client without a credential on a topic of its own: it publishes on things/<token>/write instead'
   const ofWill =
     '. CONNACK 5 is also a will that the server refuses: thingwire doctor <thing> names it, and the token is right'
-  const advice = `a device or a command has a wrong, revoked or missing credential, or a session in the place of a token, where the id of the thing belongs; for a device create a new token: thingwire tokens add <thing>${isWill ? ofWill : ''}`
+  const advice = `a device or a command has a wrong, revoked or missing credential, or a session in the place of a token, where the id of the thing belongs; for a device create a new token: thingwire tokens add <thing>${isWill ? ofWill : ''}${isElsewhere ? ofTopic : ''}`
   return [note(check, `the server has refused credentials since its start: ${refused.join(', ')}`, advice)]
 }

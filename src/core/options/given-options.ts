@@ -1,4 +1,7 @@
+import { Redactor } from '../refusals/redactor.ts'
 import type { OptionRule } from './option-kinds.ts'
+
+const redactor = new Redactor()
 
 /** Rules by option name. Messages never show the value of a secret option. */
 type GivenRules = Readonly<Record<string, OptionRule & { readonly secret?: true }>>
@@ -56,7 +59,7 @@ export function described(value: unknown): string {
   return typeof value === 'string' ? shown(value) : String(value)
 }
 
-/** A value as JSON. A credential in a URL is redacted, even if it contains `/` or `@`. */
+/** A value as JSON. A credential in a URL is redacted, even if it contains `/` or `@`, and so is everything like a token. */
 export function shown(value: unknown): string {
-  return JSON.stringify(value).replace(/\/\/.*@/s, '//[redacted]@')
+  return redactor.redact(JSON.stringify(value).replace(/\/\/.*@/s, '//[redacted]@'))
 }

@@ -28,7 +28,9 @@ interface Peer {
  * their text, so the text contains the reason: many refusals for one reason do not hide a refusal for another reason.
  */
 export function logRejected(log: FastifyBaseLogger, reason: Reason, peer: Peer): void {
-  if (credentialReasons.has(reason)) log.info({ ...peer, reason }, `client turned away: ${reason}`)
+  const text =
+    reason === 'forbidden' ? `${reason}: its credential, or the lack of one, does not allow this` : reason
+  if (credentialReasons.has(reason)) log.info({ ...peer, reason }, `client turned away: ${text}`)
 }
 
 export function logConnectRefused(log: FastifyBaseLogger, returnCode: number, peer: Peer): void {

@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { accessFault } from '../../core/files/access-fault.ts'
 import { parseJsonFile } from '../../core/json/json-file.ts'
 import { assertObject, described, shown } from '../../core/options/given-options.ts'
 import { packageRoot } from '../version.ts'
@@ -49,12 +51,18 @@ export function originOf(options: Partial<ServerOptions>, name: OptionName): str
   return origins.get(options)?.[name]
 }
 
-/** Rethrows an error. An error for the operator then names the source of `dataDir`, which may be a forgotten variable. */
-export function ofDataDir(options: ServerOptions): (error: unknown) => never {
-  return error => {
+/**
+ * Rethrows an error. An error for the operator then says who owns the files of `dataDir`, if this process may not use them, and
+ * names the source of `dataDir`, which may be a forgotten variable.
+ */
+export function ofDataDir(options: ServerOptions): (error: unknown) => Promise<never> {
+  return async error => {
     if (!(error instanceof Error && error.name === 'Error') || options.redisUrl !== undefined) throw error
-    const text = `${error.message} (${originOf(options, 'dataDir')} names the data directory)`
-    throw new Error(text, { cause: error })
+    const { dataDir } = options
+    const files = ['', 'admin-key', 'store', 'store/CURRENT', 'store/LOCK'].map(name => join(dataDir, name))
+    const fault = await accessFault(files)
+    const text = fault === undefined ? error.message : `cannot use the data directory ${dataDir}: ${fault}`
+    throw new Error(`${text} (${originOf(options, 'dataDir')} names the data directory)`, { cause: error })
   }
 }
 

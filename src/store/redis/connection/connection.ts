@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Cluster, type ClusterOptions, Redis, type RedisOptions, ReplyError } from 'ioredis'
 import { strikeOut } from '../../../core/refusals/redactor.ts'
 import type { Client } from '../script.ts'
-import { parseRedisUrl, type ServerAddress, shownAddress } from './redis-url.ts'
+import { escapes, parseRedisUrl, type ServerAddress, shownAddress } from './redis-url.ts'
 
 /** Maximum milliseconds for which a command may block, since a connection that is silent for 5 s is closed. */
 export const longestBlock = 2_000
@@ -160,6 +160,12 @@ function reasonIn(error: unknown, addresses: readonly ServerAddress[]): string {
   const { message, code } = error as NodeJS.ErrnoException
   if (/cluster support disabled/.test(message)) {
     return 'this Redis is not a cluster: give only one URL'
+  }
+  if (message?.startsWith('NOAUTH')) {
+    return 'it wants a password: give it in the URL, redis://:password@host:port'
+  }
+  if (message?.startsWith('WRONGPASS')) {
+    return `it refuses the user or the password of the URL: redis://:password@host has a colon before the password; ${escapes}`
   }
   // Node's error has no message if a host name resolves to several addresses and none of them answers.
   return addresses.reduce(

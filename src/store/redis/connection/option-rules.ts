@@ -7,7 +7,7 @@ import {
   wholeNumber,
   yesOrNo,
 } from '../../../core/options/option-kinds.ts'
-import { parseRedisUrl } from './redis-url.ts'
+import { escapes, parseRedisUrl } from './redis-url.ts'
 
 const url = z.string().refine(text => {
   try {
@@ -19,7 +19,7 @@ const url = z.string().refine(text => {
 
 export const redisStoreRules = {
   url: text(
-    '`redis://[[user]:password@]host[:port][/database]`, or `rediss://` for TLS; for a cluster one or more nodes, separated by commas',
+    `\`redis://[[user]:password@]host[:port][/database]\`, or \`rediss://\` for TLS; for a cluster one or more nodes, separated by commas; ${escapes}`,
     url,
   ),
   prefix: text('a text of at least one character'),

@@ -4,6 +4,10 @@ export type ServerAddress = Pick<RedisOptions, 'host' | 'port' | 'username' | 'p
 
 const defaultPort = 6379
 
+/** Passwords of `openssl rand -base64` contain `/`. */
+export const escapes =
+  'in user and password, write % as %25, / as %2F, @ as %40, : as %3A, # as %23, ? as %3F'
+
 /**
  * Parses `redis://[[user]:password@]host[:port][/database]`, or `rediss://` for TLS. Several URLs, separated by commas, are
  * nodes of one cluster, with the same user and password.
@@ -30,7 +34,7 @@ function parseOne(text: string): ServerAddress {
   const isRedis = url?.protocol === 'redis:' || url?.protocol === 'rediss:'
   if (!url || !isRedis || url.hostname === '' || database === undefined || url.search + url.hash !== '') {
     throw new Error(
-      'the URL of Redis must be redis://[[user]:password@]host[:port][/database] (or rediss://)',
+      `the URL of Redis must be redis://[[user]:password@]host[:port][/database] (or rediss://); ${escapes}`,
     )
   }
   return {
@@ -48,8 +52,6 @@ function decode(part: string): string {
   try {
     return decodeURIComponent(part)
   } catch {
-    throw new Error(
-      'the user or password in the URL of Redis has a % without two hexadecimal digits: write it as %25',
-    )
+    throw new Error(`the user or password in the URL of Redis has a % without two digits: ${escapes}`)
   }
 }

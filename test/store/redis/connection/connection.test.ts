@@ -33,7 +33,9 @@ describe('openClient()', () => {
     const { port } = await redisOfTest({ config: { requirepass: 'other' } })
     const secret = encodeURIComponent(password)
     const rejections = {
-      [`redis://:${secret}@127.0.0.1:${port}`]: `cannot use Redis at 127.0.0.1:${port}: WRONGPASS`,
+      [`redis://:${secret}@127.0.0.1:${port}`]: `cannot use Redis at 127.0.0.1:${port}: it refuses the user or the password`,
+      [`redis://127.0.0.1:${port}`]: 'it wants a password: give it in the URL, redis://:password@host:port',
+      'redis://:p@ss/w@127.0.0.1': 'write % as %25, / as %2F',
       [`redis://:${secret}@127.0.0.1:${await freePort()}`]: 'ECONNREFUSED',
       [`redis://:${secret}@127.0.0.1:${await freePort()},redis://127.0.0.1:${port}`]:
         'cannot use Redis at 127.0.0.1',
@@ -44,7 +46,7 @@ describe('openClient()', () => {
       [`redis://:${secret}@127.0.0.1:${port}?db=1`]: 'the URL of Redis must be',
       [`http://:${secret}@127.0.0.1:${port}`]: 'the URL of Redis must be',
       [`redis://:${secret}@[::1`]: 'the URL of Redis must be',
-      'redis://:kept%to@127.0.0.1': 'write it as %25',
+      'redis://:kept%to@127.0.0.1': 'write % as %25',
       '': 'the URL of Redis must be',
     }
     for (const [url, message] of Object.entries(rejections)) {
