@@ -106,7 +106,7 @@ export const catalogue = {
     text: 'A magic resource that a host program adds refuses the value.',
   },
 
-  // The request without its body
+  // The request, apart from its body
   bad_request: { ...badRequest, text: 'The request is not valid HTTP.' },
   invalid_content_encoding: { ...badRequest, text: 'The body is not valid gzip.' },
   invalid_query: {

@@ -64,15 +64,15 @@ export interface ThingsOptions {
   readonly onDefect?: (error: unknown) => void
 }
 
-/** Options that only the ready server has, since they need its broker with the relay and its data directory. */
+/** Options that only the ready server has: `topics` needs the relay in its broker, and `forward` needs its data directory. */
 export interface ReadyServerOptions {
-  /** Filters of the topics that can be granted to sessions and things. Topics of Thingwire cannot be granted. Default: none. */
+  /** Filters of the topics that can be granted to sessions and things, other than Thingwire's own topics. Default: none. */
   readonly topics?: readonly string[]
-  /** The central server for records (docs/use/forward.md). Default: none. */
+  /** The central server to which records are forwarded (docs/use/forward.md). Default: none. */
   readonly forward?: ForwardOptions | undefined
 }
 
-/** One less than the number of threads for disk access, so that one thread is left for commits. */
+/** Maximum number of concurrent costly reads: one less than the threads for disk access, so that commits keep one thread. */
 const costlyReadsAtOnce = 3
 
 /** The parts of the service, for its doors. */
@@ -107,7 +107,7 @@ export interface Things extends HostThings {
   storeSize(): Promise<StoreSize>
   /** Whether the store can take writes now; a lack of disk space is not considered. */
   isReady(): boolean
-  /** Finishes pending calls, then closes the store. A host closes it last; later calls get `service_closed`. Idempotent. */
+  /** Finishes pending calls, then closes the store. Close the doors first. Later calls get `service_closed`. Idempotent. */
   close(): Promise<void>
   /** Internal, for the doors; may change in any version. */
   readonly parts: ThingsParts
@@ -207,7 +207,7 @@ export async function openThings(
   const { records, documents, refused, nodes, locks, clock } = store
   const isShared = store.capabilities.shared
   const live = new Live({ records, nodes, isShared, observer }, await records.catchUp())
-  // Opened before any write, even of a state that the previous process left unapplied, so that absent clients miss no write.
+  // Opened before the first write, so that absent clients miss none. The magic resources below may already write a state.
   const sessionLog = await SessionLog.open(documents)
   const streamLog = isShared
     ? new SharedStreamLog(live, nodes, await EventIds.begin(documents))

@@ -65,7 +65,7 @@ export interface ThingSummary {
   readonly name: string
   /** Milliseconds since the epoch. */
   readonly createdAt: number
-  /** When the thing last used its own token, or published on a topic of §7.10, milliseconds; undefined if it never did. */
+  /** When the thing last used its own token, or published on a topic that belongs to no thing, milliseconds; undefined if never. */
   readonly lastSeen: number | undefined
   /** When a write to the thing, with any credential, was last stored, milliseconds; undefined if no write is known. */
   readonly lastWrite: number | undefined
@@ -172,7 +172,7 @@ export interface AccessSessionRegistry {
   create(things: '*' | readonly string[], terms: AccessSessionTerms): Promise<MintedAccessSession>
   /**
    * Mints a session for one thing, on behalf of the thing or the operator. A session that was minted with a thing's token ends with
-   * that token. A thing can have at most 100 live sessions.
+   * that token. A thing can have at most 100 live sessions minted this way.
    *
    * @param credential the thing's token or the admin key, which is checked again
    * @param terms `expiresIn` must be at most 30 days
@@ -210,8 +210,10 @@ export interface ActivationCodes {
   /** @throws ThingwireError not_found */
   remove(code: string): Promise<void>
   /**
-   * Takes one use of the code and makes a thing. But if the thing that the code made last has not used its token yet, that thing is
-   * returned again, with a new token. @throws ThingwireError unknown_activation_code: the code is unknown or used up
+   * Uses up one of the code's uses and creates a thing. However, if the last thing created with the code has not used its token
+   * yet, returns that thing again with a new token, without using up another use.
+   *
+   * @throws ThingwireError unknown_activation_code: the code is unknown or used up
    */
   activate(code: string): Promise<{ readonly thingId: string; readonly thingToken: string }>
 }

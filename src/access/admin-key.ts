@@ -45,8 +45,8 @@ export async function loadAdminKey({ configured, file }: AdminKeyOptions): Promi
 }
 
 /**
- * Writes a new key durably to its file, with mode 0600. Call this only after a successful start: otherwise the next start would
- * find the key, and would not print where it is.
+ * Writes a new key durably to its file, with mode 0600. Call this only after a successful start: only the start that creates a key
+ * prints where it is, so nobody would learn of a key that a failed start has left behind.
  *
  * @throws Error with one line for the operator if the file cannot be written, or if another process has written it
  */

@@ -11,7 +11,7 @@ import type { Tokens } from './tokens.ts'
 const thingsInMemory = 100_000
 /**
  * Maximum number of cached hashes of tokens. They are cached since hashing costs as much as the rest of an authorisation. Only
- * texts in the form of a token are cached, since a header can contain any text of up to 16 KiB.
+ * texts as long as a token are cached, since a header can contain any text of up to 16 KiB.
  */
 const hashesInMemory = 1_000
 
@@ -92,7 +92,7 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
     throw new ThingwireError('unknown_thing_token', `no thing has this token${whatElse(token, principal)}`)
   }
 
-  /** The end of an error message that says what a misplaced text is, without quoting the text; empty if that is unknown. */
+  /** Text to append to an error message: what a misplaced credential or id is, without quoting it. Empty if that is unknown. */
   function whatElse(text: string, principal?: Principal): string {
     const whose = isAdminKey(hashToken(text)) ? ({ kind: 'admin' } as const) : principal
     return whose ? `: it is ${kindOf(whose)}, ${whereItGoes}` : spelledLike(text)
@@ -166,7 +166,7 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
   }
 }
 
-/** Like `whatElse`, but judges only the form: `not_found` does not count as a failed credential and must not confirm a guess. */
+/** Like `whatElse`, but checks only the form: `not_found` is not a counted failure, so its message must not confirm a guess. */
 function spelledLike(text: string): string {
   if (isThingId(text)) return ': it is spelled like the id of a thing, which is public'
   const isCode = activationCodeForm.test(text)

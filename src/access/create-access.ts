@@ -33,7 +33,7 @@ export interface AccessServices {
   readonly registry: ThingRegistry
   readonly sessions: AccessSessionRegistry
   readonly activationCodes: ActivationCodes
-  /** Stores immediately when each thing was last seen and written to, as `LastSeen` does once a minute. Never rejects. */
+  /** Stores the latest times of `LastSeen` now, instead of within the next minute. Never rejects. */
   keepTimes(): Promise<void>
   /** Stores the data that are only in memory. Call this before the store is closed. */
   close(): Promise<void>

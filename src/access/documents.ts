@@ -4,8 +4,8 @@ import type { SessionAccess } from './principal.ts'
 /**
  * The documents of things, credentials and sessions. They contain no tokens, only the SHA-256 of tokens.
  *
- * A token document is made and removed together with its entry in the thing document, by a `transact` that reads the thing
- * document. Therefore a `transact` that reads the thing document knows which token documents exist.
+ * The document of a thing token is created and removed together with its entry in the thing document, by a `transact` that reads
+ * the thing document. Therefore a `transact` that reads the thing document knows which token documents of the thing exist.
  */
 
 /** Document of a thing: `things/<thing id>`. */
@@ -60,13 +60,13 @@ export type TokenDocument = {
 }
 
 /**
- * Document `activation-codes/<code>`. The code is in plain text, since the operator lists codes to print and distribute them. A
- * code only gives access to new, empty things. The document is removed when the last token that the code issued is used.
+ * Document `activation-codes/<code>`. The code is in plain text, since the operator lists codes to print and distribute them; it
+ * gives access only to new, empty things. The document is removed when no uses are left and the newest token has been used.
  */
 export type ActivationCodeDocument = {
   readonly createdAt: number
   readonly usesLeft: number
-  /** The latest activated thing and its token's hash, while that token is unused. The next activation returns this thing again. */
+  /** The last activated thing and its token's hash, while that token is unused. The next activation returns this thing again. */
   readonly last?: { readonly thingId: string; readonly hash: string }
 }
 
@@ -77,7 +77,7 @@ export function withoutLast({ last: _, ...code }: ActivationCodeDocument): Activ
 
 /** Document of the times at which a thing was seen: `seen/<thing id>`. */
 export type SeenDocument = {
-  /** When the thing's own token was last used; absent if never. */
+  /** When the thing was last seen, as in `ThingSummary.lastSeen`; absent if never. */
   readonly at?: number
   /** When a write to the thing, with any credential, was last stored; absent if no write is known. */
   readonly written?: number

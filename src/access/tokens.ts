@@ -44,7 +44,7 @@ export class Tokens {
     return this.#used(await this.#principals.get(hash))
   }
 
-  /** Like `principalOf`, but only from memory. If undefined, ask `principalOf`. */
+  /** Like `principalOf`, but only looks in the cache. If this returns undefined, call `principalOf`. */
   known(hash: string): ThingPrincipal | SessionPrincipal | undefined {
     return this.#used(this.#principals.known(hash))
   }

@@ -64,7 +64,7 @@ function namesFor(code: string): readonly string[] {
   return command?.options.flatMap(({ long }) => long ?? []) ?? []
 }
 
-/** Redacts the message. Tokens from earlier versions may begin with a hyphen, and commander takes these for options. */
+/** Redacts the message: a token from an earlier version may begin with a hyphen, and commander quotes it as an unknown option. */
 function usageMessage(message: string): string {
   const shown = new Redactor().redact(message)
   const advice = shown === message ? '' : '; write -- before an argument that begins with a hyphen'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { printable } from '../core/json/printable.ts'
 
-/** Writes to stdout. Waits while the reader of stdout is slower. */
+/** Writes to stdout, and waits if the reader of stdout cannot keep up. */
 export async function print(text: string): Promise<void> {
   if (!process.stdout.write(text)) await once(process.stdout, 'drain')
 }
@@ -24,7 +24,7 @@ export async function printResult(
   await (json ? printJson(document) : printLine(text))
 }
 
-/** A table of a head and rows. Each column is as wide as its widest cell. The text does not end with a line break. */
+/** A table with a header line. Each column is as wide as its widest cell. The text does not end with a line break. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [head.map(name => name.toUpperCase()), ...rows.map(row => row.map(printable))]
   const widest = (column: number) =>

@@ -44,7 +44,7 @@ export function commitLog({ test, testStage, capabilities }: Suite): void {
     for (const round of count(20)) {
       isWanted = false
       const before = count(5).map(value => records.append(write([received(`${round} ${value} before`)])))
-      // Waits for a different time in each round, so that in some rounds the answer to logWhen() changes during a commit.
+      // Waits longer in each round, so that in some rounds the answer to logWhen() changes during a commit.
       for (let turns = 0; turns < round; turns++) await Promise.resolve()
       isWanted = true
       const taking = records.snapshot()
@@ -83,7 +83,7 @@ export function commitLog({ test, testStage, capabilities }: Suite): void {
     const delivered = listen(records)
     records.logWhen(() => true)
     const things = count(5).map(place => `${place}`.repeat(16))
-    // The last thing is never written.
+    // Nothing is written to the last thing.
     for (const value of count(60)) {
       const thingId = things[(value % 7) % 4] ?? ''
       await records.append(write([received(value)], { thingId }))

@@ -108,7 +108,7 @@ function exact(number: number): bigint {
 /** The allowed error is 10^-15 of the result plus 10^-28 of the sum of the magnitudes. */
 const [ofNumber, ofMagnitude] = [10n ** 15n, 10n ** 28n]
 
-/** Asserts that a number is near `sum / divisor`. It may be infinite if the quotient is beyond the range of a double. */
+/** Asserts that a number is near `sum / divisor`. The number may be infinite if the quotient is beyond the range of a double. */
 function assertNear(number: number, sum: bigint, divisor: bigint, magnitude: bigint, message: string): void {
   const isBeyond = abs(sum) > exact(Number.MAX_VALUE) * divisor
   if (isBeyond && number === (sum > 0n ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY)) return

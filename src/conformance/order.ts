@@ -16,7 +16,7 @@ import {
   write,
 } from './writes.ts'
 
-/** Datetimes around powers of 10 and 2. There, numbers get longer as text or as bytes, so that a wrong order would show. */
+/** Datetimes around powers of 10 and 2, where numbers get longer as text or as bytes, so that a wrong order would show. */
 const datetimes = [
   ...[0, 1, 2, 12].flatMap(exponent => [10 ** exponent - 1, 10 ** exponent]),
   ...[8, 16, 31, 32, 40].flatMap(exponent => [2 ** exponent - 1, 2 ** exponent]),
@@ -219,7 +219,7 @@ export function inOrder({ test, testStage, capabilities }: Suite): void {
 
 const passing = (value: unknown) => write([received(value)], { store: false })
 
-/** Streams, sessions and magic resources store write numbers as positions. If a number were reused, a write would be skipped. */
+/** Streams, sessions and magic resources store write numbers as positions: they would skip a write whose number was reused. */
 export function writeNumbers({ testStage, capabilities }: Suite): void {
   if (!capabilities.durable) return
 

@@ -164,7 +164,7 @@ export function removalOfOld({ test, capabilities }: Suite): void {
       records.remove(thing, key, { from: 2_500, to: 3_000 }),
       ...newer,
     ])
-    // The record that was the newest record during the first removal may remain.
+    // removeOld() keeps the newest record, so the record that was the newest during the first removal may remain.
     const left = await removeAllOld(records, 10_000)
     assert.equal(removed + also + left, many.length)
     const expected = count(50).map(value => `new ${value}`)
@@ -191,7 +191,7 @@ export function removalOfOld({ test, capabilities }: Suite): void {
     const crowd = count(600).map(value => measured(1_000, value))
     await records.append(write([...crowd, measured(2_000, 'newer')]))
     assert.equal(await removeAllOld(records, 2_000), 600)
-    // With so many records of one datetime, a driver may store them in a different form.
+    // A driver may store so many records of one datetime in a different form.
     const others = count(300).map(value => measured(1_000, `other ${value}`))
     await records.append(write(others))
     await records.append(write([...crowd, measured(2_000, 'newer')]))

@@ -56,7 +56,7 @@ export function waitedFor(): Waiting {
 /** The ticket state of a write whose caller has given up. */
 export const givenUp: Waiting = { expired: true, deadline: 0 }
 
-/** Appends to a driver. Returns a promise instead of using a ticket. */
+/** Appends to a driver. Returns a promise that settles with the ticket of the write. */
 export function appendTo(
   records: Pick<DriverRecords, 'append'>,
   append: Append,
@@ -65,7 +65,7 @@ export function appendTo(
   return promised(waiting, ticket => records.append(append, ticket))
 }
 
-/** Puts documents into a driver. Returns a promise instead of using a ticket. */
+/** Puts documents into a driver. Returns a promise that settles with the ticket of the put. */
 export function putTo(
   documents: Pick<DriverDocuments, 'put'>,
   put: DocumentPut,

@@ -23,7 +23,7 @@ import type { ReceiptClock } from './time/clock.ts'
  * ```
  *  error exit (HTTP, MQTT)               stage
  *
- *  429; late, closed without an ack ◄──  rate      limits the thing's writes and records per second (contract §9)
+ *  429; late ack, or closed without ◄──  rate      limits the thing's writes and records per second (contract §9)
  *  4xx; acked, reported, dropped    ◄──  parse     every rule of contract §2, all or nothing
  *  answer of the first write        ◄──  repeat    a write id that the thing has used before
  *  429; closed without an ack       ◄──  room      writes wait while too many live messages wait
@@ -55,12 +55,12 @@ export interface Ingest {
   submit(request: WriteRequest, ticket: Ticket<WriteAnswer>): void
   /**
    * Lists a write that its door refused (too large, not text) or dropped, and charges the thing for the write. A write that was
-   * dropped because of the rate is not charged, and at most one such write is listed per second. Never rejects.
+   * dropped because of the rate is not charged, and each thing has at most one such write listed per second. Never rejects.
    */
   noteRefused(refusal: Refusal): Promise<void>
-  /** Adds to the list of refused writes why a connection of the thing was rejected or closed; each cause at most once a minute. */
+  /** Lists a rejected or closed connection of the thing among its refused writes; each cause at most once a minute. */
   noteRejected(thingId: string, error: ThingwireError): void
-  /** Call this while a door closes: the rate then delays neither waiting nor new writes. @returns a function that ends this */
+  /** Call this when a door begins to close. Until the returned function is called, the rate limit delays no write. */
   drain(): () => void
   /** Calls `listener`, which must not throw, for every refused write of every door. @returns the unsubscribe function */
   onRefused(listener: RefusedListener): () => void
@@ -71,7 +71,7 @@ export interface WriteRequest {
   readonly door: 'http' | 'mqtt' | 'host'
   /** Set if the write is the will of an MQTT client; the metrics count wills separately. */
   readonly isWill?: true
-  /** Set if the write was sent with the admin key. A single node does not limit the rate of such writes (contract §9). */
+  /** Set if the write was sent with the admin key. The rate limit applies to such a write only in a shared store (contract §9). */
   readonly isOperators?: true | undefined
   /** JSON text in UTF-8 (contract §2). */
   readonly body: Uint8Array
@@ -131,7 +131,7 @@ export function createIngest(parts: IngestParts): Ingest {
     }
   }
 
-  /** Whether the rate applies to the write. An import by the operator would otherwise take as long as the original writes did. */
+  /** Exempts operators' writes unless the store is shared: an import would otherwise take as long as the original writes did. */
   function isCounted({ isOperators }: WriteRequest): boolean {
     return isShared || !isOperators
   }
@@ -150,7 +150,7 @@ export function createIngest(parts: IngestParts): Ingest {
 
   function inTurn(writing: Writing): void {
     const { request, parsed } = writing
-    // A refused dry run is listed, too: "nothing is kept" (contract §3) only applies to records.
+    // A refused dry run is also listed: "nothing is kept" (contract §3) only applies to records.
     if (parsed instanceof WriteRefused) writing.settle(refuse(request, parsed, parsed.writeId))
     else if (!parsed.store && !parsed.broadcast) writing.settle(dryRun(request, parsed))
     else after(room.wait(), writing, append)
@@ -263,7 +263,7 @@ class Writing implements Ticket<Receipt> {
       this.settle(answer)
       return
     }
-    // Done synchronously, so that the connection does not submit its next write as if this write were still pending.
+    // Rejects synchronously, so that the connection does not submit its next write as if this write were still pending.
     this.#outcomes.refused(this.request, error)
     this.#ticket.reject(error)
   }
@@ -302,15 +302,15 @@ export class Room {
   }
 
   /**
-   * Resolves when writes may go on; undefined if they may go on now. After the timeout, it rejects with too_many_waiting for all
-   * waiting writes at the same time, so that no write is stored after an earlier write of the same connection was refused.
+   * Resolves when writes may go on; undefined if they may go on now. After the timeout, the promise rejects with too_many_waiting
+   * for all waiting writes at the same time, so that no write is stored after an earlier write of the same connection was refused.
    */
   wait(): Promise<void> | undefined {
     const room = this.#live.room()
     if (room && room !== this.#room) {
       this.#room = room
       this.#roomInTime = inTime(room, this.#timeout)
-      // Without this, a rejection while no write waits any more would be unhandled.
+      // Without this handler, a rejection after the last write has stopped waiting would be unhandled.
       this.#roomInTime.catch(() => {})
     }
     return room && this.#roomInTime

@@ -22,7 +22,7 @@ export interface Locks {
    * @throws ThingwireError of the store
    */
   take(name: string): Promise<TakenLock>
-  /** Takes a lock if it is free or `owner` has it. @returns undefined if another has it @throws ThingwireError of the store */
+  /** Takes a lock if it is free or `owner` holds it; otherwise returns undefined. @throws ThingwireError of the store */
   takeFrom(name: string, owner: string | undefined): Promise<TakenLock | undefined>
   /**
    * Frees a lock if it is still held. If the next owner must find the effects of earlier calls in the store, call this only when
@@ -41,7 +41,7 @@ export interface Locks {
 const clientLost = 'another connection has taken over this client'
 const taskLost = 'another node does this task now'
 
-/** A change was refused because its lock is no longer held. Nothing was changed, and a retry would be refused, too. */
+/** A change was refused because its lock is no longer held. Nothing was changed, and a retry would also be refused. */
 export class LockLost extends ThingwireError {
   constructor({ name }: Lock) {
     super('store_unavailable', name.startsWith('client/') ? clientLost : taskLost)

@@ -7,25 +7,27 @@ export interface Nodes {
   readonly self: string
   /** Set if the store is not shared: this process is the only node. */
   readonly isAlone?: true
-  /** Names of the live nodes. A killed node is left out after at most 25 s, and `self` once another node may consider it dead. */
+  /** Names of the live nodes. Omits a killed node after at most 25 s, and omits `self` once other nodes may consider it dead. */
   alive(): Promise<ReadonlySet<string>>
   /**
    * Assigns a task to one node at a time: calls `work` whenever this node gets the task. `stop` is aborted when the node may have
-   * lost the task because Redis was unreachable for too long. `work` must end then. Once another node has the task, later changes
-   * under `lock` are refused. When this node stops or dies, another node gets the task.
+   * lost the task because Redis was unreachable for too long; `work` must end when it is aborted. Once another node has the task,
+   * later changes under this node's `lock` are refused. When this node stops or dies, another node gets the task.
    *
-   * @param work must not reject. If it ends without an abort, it is not called again until the node has lost the task
+   * @param work must not reject. If it ends without an abort, it is called again only when the node has lost and regained the task
    * @returns a function that gives up the task; its promise resolves when `work` has ended
    */
   lead(task: string, work: (stop: AbortSignal, lock: Lock) => Promise<void>): () => Promise<void>
   /**
-   * Calls `listener`, which must not throw, with the names of documents that another node has put or removed, in commit order. The
-   * changes can be read then. `names` is undefined if any document may have changed unnoticed. @returns the unsubscribe function
+   * Calls `listener`, which must not throw, with the names of documents that another node has put or removed, in commit order. When
+   * it is called, the changes can be read. `names` is undefined if any document may have changed unnoticed.
+   *
+   * @returns the unsubscribe function
    */
   onDocuments(listener: (names: readonly string[] | undefined) => void): () => void
   /** Calls `listener`, which must not throw, for each refused write that another node adds. @returns the unsubscribe function */
   onRefused(listener: (thingId: string, refused: RefusedWrite) => void): () => void
-  /** Sends a message, which may be lost, to the nodes that listen now. Messages of one node arrive in the order of the calls. */
+  /** Sends a message to all nodes that are listening; it may be lost. Messages of one node arrive in the order of the calls. */
   send(message: Uint8Array): void
   /**
    * Calls `listener`, which must not throw, with each message, including messages of this node. Calls `onMissed` when messages may
@@ -48,7 +50,7 @@ export interface Nodes {
   hasLogged(writeNumber: number): Promise<boolean>
 }
 
-/** Two write numbers. If the store is not shared, both are Infinity, since the log has only the commits that `logWhen` selects. */
+/** Two write numbers. Both are Infinity if the store is not shared: no part of the log is complete, and all may be trimmed. */
 export interface LogBounds {
   /** The log contains every later commit, even those that `logWhen` did not select. Earlier commits may have been trimmed. */
   readonly completeAfter: number

@@ -34,7 +34,7 @@ export interface ParsedWrite {
   readonly rejected: readonly FieldError[]
 }
 
-/** A write was refused for its content. `writeId` is undefined if no write id could be read. */
+/** A write was refused for its content. `writeId` is undefined if the write has no id or its id could not be read. */
 export class WriteRefused extends ThingwireError {
   readonly writeId: string | undefined
 

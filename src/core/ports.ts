@@ -20,7 +20,7 @@ export interface Append {
   readonly thingId: string
   /** The records, in the order of the write. Empty if only states are put. */
   readonly records: readonly NewRecord[]
-  /** If false, all records, even those stored earlier, are numbered and delivered to listeners, but not stored (contract §3). */
+  /** If false, stores nothing, but numbers the write and delivers all its records, even those stored earlier (contract §3). */
   readonly store: boolean
   /** Write id, 1 to 64 printable ASCII characters. A later write of the thing with the same id has no effect. */
   readonly id?: string | undefined
@@ -54,7 +54,7 @@ export interface Append {
   readonly sender?: object | undefined
 }
 
-/** The latest of a resource: its newest record (by datetime, then write number, then place), or the state of a magic resource. */
+/** The newest record of an ordinary resource (by datetime, then write number, then place), or the state of a magic resource. */
 export interface Latest {
   readonly key: string
   /** undefined if the resource has no records. */
@@ -77,7 +77,7 @@ export interface Commit {
   readonly receivedAt: number
   /** Records of the write, in order, without those that an earlier write has stored (contract §4, resend (a)). */
   readonly records: readonly AcceptedRecord[]
-  /** The states that the write put. For a commit that removed a resource's newest record: the new latest of the resource. */
+  /** The states that the write put. If the commit removed the newest record of a resource: the record that is newest now. */
   readonly latest: readonly Latest[]
   /** If false, nothing was stored, and after a crash another write may get the same number. */
   readonly stored: boolean
@@ -123,7 +123,7 @@ export interface LatestOfThing extends Latest {
 export interface Snapshot {
   /** Number of the last write that the snapshot includes. */
   readonly writeNumber: number
-  /** Yields pages with the latest of each selected resource (for a magic resource, only its state). Reads nothing else. */
+  /** Yields pages with the `Latest` of each selected resource. Does not read any other records. */
   latest(query: LatestQuery): AsyncIterable<readonly LatestOfThing[]>
   close(): Promise<void>
 }
@@ -203,13 +203,13 @@ export interface RecordStore {
   catchUp(): Promise<number>
   /**
    * Removes the records in the range that were stored before the call, and returns their number. If the newest record of an
-   * ordinary resource is removed, listeners get the new latest (`Commit.latest`) before the promise resolves.
+   * ordinary resource is removed, listeners get its new `Latest` (`Commit.latest`) before the promise resolves.
    */
   remove(thingId: string, key: string, range: TimeRange): Promise<number>
   /**
    * Removes some records with a datetime before `before` (exclusive, milliseconds), oldest first; few enough not to delay writes.
-   * Never removes the newest record, so the latest does not change, and listeners are not called. May also remove records that are
-   * appended during the call. After a crash, some of the removed records may reappear.
+   * Never removes the newest record, so its `Latest` does not change, and listeners are not called. May also remove records that
+   * are appended during the call. After a crash, some of the removed records may reappear.
    *
    * @param from `next` of the previous call
    * @throws LockLost if `lock` is no longer held: nothing is removed
@@ -224,10 +224,10 @@ export interface RecordStore {
   onCommit(listener: (commit: Commit) => void): () => void
   /**
    * Selects the commits to log. Default: none. A log entry is stored atomically with its commit. A commit with `store: false` is
-   * never logged. `isWanted` is called while a write is prepared, after every snapshot that was requested before the write.
+   * never logged. `isWanted` is called when a write gets its number, so not before earlier snapshots have been taken.
    */
   logWhen(isWanted: (write: Pick<Commit, 'thingId' | 'records' | 'broadcast'>) => boolean): void
-  /** Commits of the log, ordered by write number, as listeners got them. */
+  /** Commits of the log, ordered by write number; the same as those that listeners received. */
   readLog(query: LogQuery): Promise<readonly Commit[]>
   /**
    * Removes these commits from the log; in a shared store only those up to `Nodes.logBounds().trimmableTo`, inclusive.
@@ -237,7 +237,7 @@ export interface RecordStore {
   trimLog(writeNumbers: readonly number[], lock?: Lock): Promise<void>
 }
 
-/** Holds writes back while a consumer of commits has fallen behind. */
+/** Holds writes back while a consumer of commits is lagging. */
 export interface BackPressure {
   /** Resolves when writes may go on; undefined if they may go on now. */
   room(): Promise<void> | undefined
@@ -273,7 +273,7 @@ export interface WriteRate {
   charge(thingId: string, records: number): void
   /** Whether to list a dropped write: true at most once a second for each thing. Further dropped writes are only counted. */
   mayNote(thingId: string): boolean
-  /** Call this while a door closes: the rate then delays neither waiting nor new writes. @returns a function that ends this */
+  /** Call this when a door begins to close. Until the returned function is called, the rate limit delays no write. */
   drain(): () => void
 }
 
@@ -290,7 +290,7 @@ export interface DocumentChange<Result> {
 }
 
 /**
- * Why documents are put. Decides whether a store that is short of space accepts them (`Store`, Space; contract §9).
+ * Why documents are put. Decides whether a store that is short of space accepts them (see Space in `Store`; contract §9).
  *
  * | purpose | what is put | below `minFreeSpace` | disk full |
  * |---|---|---|---|
@@ -364,7 +364,7 @@ export interface MagicHistory {
   readonly geo?: Geo | undefined
 }
 
-/** The known magic resources (contract §5). */
+/** The rules of the known magic resources (contract §5). */
 export interface MagicRules {
   /** Checks a record by the rules of its magic resource. @returns the form to store in the history, or the problem */
   check(record: MagicRecord): MagicHistory | Problem

@@ -12,12 +12,12 @@ export const thingIdForm = /^[a-z2-7]{16}$/
 export const activationCodeForm = /^[A-Za-z0-9_-]{34}$/
 const thingIdAlphabet = 'abcdefghijklmnopqrstuvwxyz234567'
 
-/** Creates a secret of 43 characters of base64url. Used as thing token, session token or admin key. */
+/** Creates a secret of 43 characters of base64url. Used as a thing token, a session token or the admin key. */
 export function createToken(): string {
   return createSecret(32)
 }
 
-/** @returns random bytes as base64url. Never begins with a hyphen, since a command would take such a text for an option */
+/** @returns random bytes as base64url. Never begins with a hyphen, since commands take such an argument for an option */
 export function createSecret(bytes: number): string {
   for (;;) {
     const secret = randomBytes(bytes).toString('base64url')
@@ -45,7 +45,7 @@ export function isThingId(text: string): boolean {
   return thingIdForm.test(text)
 }
 
-/** The URL that opens the page and signs in. A browser never sends the part after `#` to a server. */
+/** A URL that opens the web page and signs the user in. A browser never sends the part after `#` to a server. */
 export function signInLink(url: string, sessionToken: string): string {
   return `${url}/#session=${sessionToken}`
 }

@@ -18,7 +18,7 @@ const terms = {
   expiresIn: ifGiven({ schema: z.int().min(1), rule: 'a whole number of seconds' }),
 }
 
-/** The registry of things for a host. Checks arguments, since a host may lack types. @throws TypeError, as a rejection */
+/** The registry of things for a host. Checks arguments, since a host may not be type-checked. @throws TypeError, as a rejection */
 export function registryOfHost(registry: ThingRegistry): ThingRegistry {
   const query = {
     ...{ limit, cursor: ifGiven(aText), name: ifGiven(aText) },

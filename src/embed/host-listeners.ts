@@ -5,7 +5,7 @@ import { readingOf } from './host-reads.ts'
 import type { HostThings, ReadingListener } from './reading.ts'
 
 /**
- * `HostThings.on`.
+ * Creates `HostThings.on`.
  *
  * @param onDefect called with each error from a listener; must not throw @param assertOpen throws once the service is closed
  */

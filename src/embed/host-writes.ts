@@ -55,7 +55,7 @@ export class HostWrites {
   }
 }
 
-/** Creates the text of the write only when `body` is read: it is needed only for a refused write. */
+/** Creates the text of the write only when `body` is read, since only a refused write needs it. */
 class HostWrite implements WriteRequest {
   readonly thingId: string
   readonly door = 'host'
@@ -72,7 +72,7 @@ class HostWrite implements WriteRequest {
   }
 }
 
-/** Replaces each datetime that is a `Date` or a number by text. Keeps a value that is not an array: the write is then refused. */
+/** Replaces each datetime that is a `Date` or a number with text. Returns anything but an array unchanged, to be refused later. */
 function spelled(records: unknown): unknown {
   return Array.isArray(records) ? records.map(withDatetimeText) : records
 }
@@ -84,7 +84,7 @@ function withDatetimeText(record: unknown): unknown {
   return { ...record, datetime: datetimeText(Number(datetime)) }
 }
 
-/** The datetime text of a time. Beyond the range of such texts, the number as text: the write is then refused. */
+/** Formats a time as a datetime. A time that is out of range becomes the number as text, so that the write is refused. */
 function datetimeText(milliseconds: number): string {
   const isSpelled = Math.abs(milliseconds) <= latestDatetime
   return isSpelled ? formatDatetime(Math.floor(milliseconds)) : String(milliseconds)

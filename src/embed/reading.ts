@@ -1,6 +1,6 @@
 import type { Geo } from '../core/record/geo.ts'
 
-/** A value that was read, as parsed JSON. Each reader gets its own copy, so it may change the value. */
+/** A value that was read, as parsed JSON. Each caller and listener gets its own copy, and may change it. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [member: string]: JsonValue }
 
 /** A point in time: a `Date`, milliseconds since 1970, or a text as in contract §2.1, such as `2026-11-21T09:30:00Z`. */
@@ -10,7 +10,7 @@ export type Time = Date | number | string
 export interface NewReading {
   /** 1..128 letters, digits, `.`, `-` or `_`; or a magic key such as `$geo`. */
   readonly key: string
-  /** Any JSON value: at most 64 KiB as text, at most 32 levels deep, every number finite; null only together with `geo`. */
+  /** Any JSON value of at most 64 KiB and 32 levels, with finite numbers; null only with `geo`, or to remove a setting. */
   readonly value: string | number | boolean | object | null
   /** Degrees: `lat` from -90 to 90, `long` from -180 to 180, all inclusive. */
   readonly geo?: Geo | undefined
@@ -34,7 +34,7 @@ export interface WriteReadingsOptions {
   readonly store?: boolean | undefined
   /** False: no live message is sent, and listeners of `on('reading')` are not called. Default true. */
   readonly broadcast?: boolean | undefined
-  /** Write id, 1..64 printable ASCII: a second write of the thing with the same id has no effect (contract §4.4). Default: none. */
+  /** Write id, 1..64 printable ASCII characters: a second write of the thing with this id has no effect (contract §4.4). */
   readonly id?: string | undefined
 }
 
@@ -51,7 +51,7 @@ export interface ReadReadingsOptions {
 /** A returned promise is not awaited, but a rejection is reported to `onDefect`. */
 export type ReadingListener = (reading: Reading) => void | Promise<void>
 
-/** Writes, reads and listeners for a host, in the same process. No credential is needed. */
+/** Lets a host write, read and listen in its own process, without a credential. */
 export interface HostThings {
   /**
    * Writes records of one thing, all or none, under the same rules, limits and order as over HTTP. Writes of one thing are stored
@@ -66,8 +66,8 @@ export interface HostThings {
    */
   write(thingId: string, records: readonly NewReading[], options?: WriteReadingsOptions): Promise<void>
   /**
-   * Reads records of one resource, newest first. A read of more than 100 records waits its turn among other costly reads, and
-   * has all its records in memory at the end. The newest record of a magic resource is its state, as over HTTP (contract §6).
+   * Reads records of one resource, newest first. A read of more than 100 records waits its turn among other costly reads. All
+   * records of a read are in memory at the end. The newest record of a magic resource is its state, as over HTTP (contract §6).
    *
    * @throws ThingwireError unknown_thing; unknown_resource (nothing was ever written to the key); invalid_limit, invalid_range;
    * store_unavailable; service_closed
@@ -76,7 +76,7 @@ export interface HostThings {
   read(thingId: string, key: string, options?: ReadReadingsOptions): Promise<Reading[]>
   /**
    * Calls `listener` once for each record of each broadcast write of every thing, whichever door and node the write used. The calls
-   * come after the commit, in the order in which writes were stored. A record that was already stored is left out. An error from a
+   * for a write come after its commit, in the order of the commits. A record that was already stored is left out. An error from a
    * listener is passed to `onDefect`, and does not affect the service or other listeners.
    *
    * @returns a function that stops the calls

@@ -57,7 +57,8 @@ async function faultOf({ url, redactor }: Target, down: LinkDown): Promise<strin
   const { protocol, hostname, port } = new URL(url)
   const isCut = (down.cause as NodeJS.ErrnoException | undefined)?.code === 'ECONNRESET'
   if (protocol !== 'mqtts:' || !isCut) return undefined
-  // A listener without TLS resets a TLS connection, but so does a proxy if its server is unavailable.
+  // A listener without TLS resets a TLS connection, but so does a proxy whose server is unavailable. Connecting without TLS shows
+  // which of the two it is.
   const withoutTls = { url: `mqtt://${hostname}:${port || 8883}`, redactor }
   const cut = await reach(withoutTls).then(() => undefined, notReached)
   return cut ? undefined : 'it answers without TLS: is it the port for mqtts?'

@@ -9,7 +9,7 @@ export class LinkDown extends Error {}
 /** The target answers, but not as an MQTT server. */
 export class NoMqttServer extends LinkDown {}
 
-/** The central server refuses a thing, or is not a Thingwire server. Other things may still be accepted. */
+/** The central server refuses the thing, or does not answer it like a Thingwire server. Other things are still tried. */
 export class ThingHeld extends Error {}
 
 class TokenRefused extends ThingHeld {
@@ -30,14 +30,14 @@ export interface Refusal {
 
 /** How long connecting may take, milliseconds. */
 const connectTimeout = 30_000
-/** How long the central server may take to send the date after SUBACK, or to answer an activation, milliseconds. */
+/** How long the central server may take to send its date after SUBACK, or to answer an activation, milliseconds. */
 const answerTimeout = 10_000
 /** Maximum number of characters of a message and of a reason from the central server. Longer texts are cut off. */
 const longestText = 1_000
 const longestReason = 64
 /** Maximum number of records that a Thingwire server names in one refusal. */
 const mostErrors = 20
-/** If the central server announces a smaller limit on packet size, the limit is ignored; bytes. */
+/** Smallest plausible limit on packet size, bytes. If the central server announces a smaller limit, that limit is ignored. */
 const leastPacketSize = 1_024
 const noMqtt = 'it does not answer as an MQTT server'
 
@@ -71,7 +71,7 @@ export class Connection {
   /**
    * Connects, and checks that the server is a Thingwire server, since any MQTT broker would acknowledge writes.
    *
-   * @param clientId the same for every connection of a thing: a new connection ends the previous one and its writes
+   * @param clientId the same for every connection of a thing, so that a new connection ends the previous one with its writes
    * @throws LinkDown, ThingHeld
    */
   static async open(target: Target, token: string, clientId: string): Promise<Connection> {
@@ -94,7 +94,7 @@ export class Connection {
 
   /** Maximum length of a payload that the central server accepts, bytes. */
   get longestPayload(): number {
-    // The topic with its length and the packet id precede the payload (MQTT-3.3.2).
+    // The topic, its length (2 bytes) and the packet id (2 bytes) precede the payload (MQTT 3.1.1, 3.3.2).
     return this.#maxPacketSize - Buffer.byteLength(this.#topic) - 4
   }
 
@@ -132,7 +132,7 @@ export class Connection {
         const held = (why: string) => reject(new ThingHeld(`it is not a Thingwire server: ${why}`))
         const [refusesErrors, refusesLimits, refusesDate] = refusedIn(error)
         if (refusesErrors || refusesDate) held('it refuses the topics of a thing')
-        // A central server with an older version refuses the topic `limits`.
+        // The topic `limits` may be refused, because older versions of Thingwire do not have it.
         else if (!error || refusesLimits) timer = setTimeout(held, answerTimeout, 'it does not give its date')
       })
     })
@@ -141,13 +141,13 @@ export class Connection {
 
   #takeLimits(payload: Buffer): void {
     const { maxPacketSize } = objectIn(payload)
-    // With a limit of a few bytes, every record would be refused.
+    // A limit of a few bytes would be a mistake, and every record would be dropped as too large.
     if (Number.isSafeInteger(maxPacketSize) && Number(maxPacketSize) >= leastPacketSize) {
       this.#maxPacketSize = Number(maxPacketSize)
     }
   }
 
-  /** Refusals of other clients that write as the same thing are ignored. */
+  /** Ignores refusals of writes that other clients have sent as the same thing. */
   #takeRefusal(refusal: Refusal | undefined): void {
     if (refusal?.id === this.#id) this.#refusal = refusal
   }
@@ -249,19 +249,19 @@ function connected(client: MqttClient, { redactor }: Target): Promise<void> {
   })
 }
 
-/** Whether MQTT, TLS or HTTP failed to parse the answer. Socket errors have a code; errors of the MQTT parser do not. */
+/** Whether the MQTT, TLS or HTTP parser failed. Unlike socket errors, MQTT parser errors and the CONNACK timeout have no code. */
 function isOfParser({ code, message }: Error & { code?: unknown }): boolean {
   if (code === undefined) return message !== 'connack timeout'
   return String(code).startsWith('HPE_') || /wrong version number|packet length too long/.test(message)
 }
 
-/** Redacts errors that may quote the central server, for example names in its certificate. System errors (`syscall`) do not. */
+/** Redacts an error that may quote the server, such as a name in its certificate. System errors (`syscall`) do not quote it. */
 function faultText(error: Error & { code?: unknown; syscall?: unknown }, redactor: Redactor): string {
   const text = error.message || String(error.code)
   return error.syscall === undefined ? redactor.redact(text, longestText) : text
 }
 
-/** Whether SUBACK refuses each of the filters; empty if the error has another cause. */
+/** For each filter, whether SUBACK refuses it; empty if the error has another cause. */
 function refusedIn(error: Error | null): readonly boolean[] {
   // If the connection ends before SUBACK, mqtt.js makes this error without a packet, although the type requires one.
   const packet =

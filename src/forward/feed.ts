@@ -24,14 +24,14 @@ interface FeedParts {
   readonly onFreed: (feed: Feed) => void
 }
 
-/** Maximum size of a write. The central server can store it in one commit, and a slow link can send it within a keep-alive. */
+/** Maximum size of a write: it must fit in one commit of the central server, and a slow link must send it within the keep-alive. */
 const largestBatch = { records: 1_000, bytes: 128 * 1024 }
 const smallestBatch = { records: 1, bytes: 1_024 }
 /** Pause after a refusal, milliseconds: the central server reports at most ten refusals a second (contract §7.2). */
 const refusalPause = 150
 /** Time until a thing that is held back is tried again, milliseconds. */
 const holdTime = 30_000
-/** A thing is held back if this many writes in a row failed, the last of them with one record: each failure delays all things. */
+/** Number of failed writes in a row after which a thing is held back, if the last had one record: a failure delays all things. */
 const mostLosses = 8
 /** How long a feed may keep its connection while other feeds wait for one, milliseconds. */
 const fairTime = 2_000
@@ -212,7 +212,7 @@ export class Feed implements ConnectionUser {
     }
   }
 
-  /** Drops the records that the refusal names, and sends the rest again. If no record is named, halves the size of the write. */
+  /** Drops the only record, or the records that the refusal names. If it names none of several, the next write has half as many. */
   async #refused({ records }: Batch, { reason, message, errors = [] }: Refusal): Promise<void> {
     const blamed = new Map(errors.map(error => [error.index, error] as const))
     const [only] = records
@@ -228,7 +228,7 @@ export class Feed implements ConnectionUser {
     await rest(refusalPause, this.#parts.stop)
   }
 
-  /** Drops a single record that exceeds the limit of the central server; a batch of several records is formed again, smaller. */
+  /** Drops a single record that exceeds the limit of the central server. Several records are sent in smaller batches instead. */
   #tooLarge({ records, payload }: Batch, longest: number): void {
     this.#unanswered = undefined
     const [only] = records
@@ -354,9 +354,9 @@ function textOf({ key, value, geo, written, datetime, datetimeText }: AcceptedRe
 }
 
 /**
- * The write id, a digest of the content and its position in the log. So only an identical write has the same id, even if records
- * are batched differently or a restored store repeats write numbers. The id has 20 characters, since a longer id could look like
- * a credential and be redacted in the refusal.
+ * The write id: a digest of the content and its position in the log, so that only an identical write has the same id, even if
+ * records are batched differently or a restored store repeats write numbers. The id has 20 characters, since a longer id could look
+ * like a credential and be redacted in the refusal.
  */
 function idOf(records: readonly WaitingRecord[], values: string): string {
   const [first] = records

@@ -37,7 +37,7 @@ export class Feeds {
   #cut: number
   #wake = () => {}
 
-  /** @param position as stored @param cut number up to which (inclusive) writes are dropped @param newest newest write number */
+  /** @param position the stored position @param cut number of the last dropped write @param newest number of the newest write */
   constructor(parts: FeedsParts, { after, apart }: FeedsPosition, cut: number, newest: number) {
     this.#parts = parts
     this.#cut = cut
@@ -82,7 +82,7 @@ export class Feeds {
     await Promise.all(this.#running)
   }
 
-  /** A page of the log with the commits of forwarded things, after `after` and up to and including `upTo`. */
+  /** A page of the log with the commits of forwarded things, from `after` (exclusive) to `upTo` (inclusive). */
   async page(after: number, upTo: number, isOf = this.#parts.isForwarded): Promise<readonly Commit[]> {
     const { records } = this.#parts
     return await records.readLog({ after, before: upTo + 1, isOf, order: 'asc', limit: pageSize })
@@ -133,7 +133,7 @@ export class Feeds {
       this.#parts.isForwarded(thingId) && this.#feeds.get(thingId)?.isBehind !== true
     const page = await this.page(this.#read, upTo, isOf)
     for (const commit of page) {
-      // During the read the commit may have been dropped, or its thing held back.
+      // During the read, the commit may have been dropped, or its thing held back.
       if (commit.records.length === 0 || commit.writeNumber <= this.#cut || !isOf(commit.thingId)) continue
       const feed = this.#feeds.get(commit.thingId) ?? this.#add(commit.thingId, this.#read, false)
       feed.add(commit)
@@ -155,7 +155,7 @@ export class Feeds {
     const from = Math.min(...[...feeds.values()].map(each => each.from))
     const upTo = this.#read
     const page = from < upTo ? await this.page(from, upTo, thingId => feeds.has(thingId)) : []
-    // A feed that was held back during the read starts again from an earlier write.
+    // A feed that was held back during the read starts again from an earlier write, so this page is not for it.
     for (const [thingId, { feed, from }] of feeds)
       if (feed.filledTo !== from || feed.held) feeds.delete(thingId)
     for (const commit of page) {

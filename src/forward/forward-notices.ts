@@ -7,7 +7,7 @@ export interface ForwardLog {
   error(fields: object, message: string): void
 }
 
-/** Minimum time between two notices of the same kind, milliseconds; only for kinds that repeat. */
+/** Minimum time between two notices of a kind that repeats often, milliseconds. */
 const logEvery = 60_000
 /** Minimum number of records that counts as a backlog. */
 const backlog = 1_000
@@ -21,7 +21,7 @@ export class ForwardNotices {
     this.#log = log
   }
 
-  /** @param at milliseconds since 1970 */
+  /** @param at when the server began to run without forwarding, milliseconds since 1970 */
   left(at: number): void {
     this.#log.error(
       { since: formatDatetime(at) },
@@ -59,7 +59,7 @@ export class ForwardNotices {
     )
   }
 
-  /** @param oldest receipt time of the oldest record, milliseconds since 1970 */
+  /** @param oldest receipt time of the oldest waiting record, milliseconds since 1970 */
   backlog(
     { records, bytes }: { readonly records: number; readonly bytes: number },
     forwarded: number,

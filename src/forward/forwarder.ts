@@ -33,7 +33,7 @@ interface ForwarderParts {
   readonly live: Live
 }
 
-/** Interval at which the position is stored, milliseconds. After a crash, records sent since then may be sent again. */
+/** Interval at which the position is stored, milliseconds. After a crash, records sent in the last interval may be sent again. */
 const keepEvery = 2_000
 
 /**
@@ -68,7 +68,7 @@ export class Forwarder implements LogReader, ForwardReporter {
   private constructor(parts: ForwarderParts, options: ForwardOptions, progress: Progress) {
     const { target, map, bytesPerSecond, log } = options
     const { records, live, nodes } = parts
-    // Each feed that waits for the link adds a listener to the signal.
+    // No limit, because each feed that waits for the link adds a listener to the signal.
     setMaxListeners(0, this.#stop.signal)
     this.#options = options
     this.#progress = progress
@@ -119,7 +119,7 @@ export class Forwarder implements LogReader, ForwardReporter {
     return this.#options.map.named
   }
 
-  /** Records that are neither acknowledged nor refused yet, and their bytes. */
+  /** Number and bytes of the records that are neither acknowledged nor refused yet. */
   get waiting(): Pick<Waiting, 'records' | 'bytes'> {
     return this.#waiting
   }
@@ -318,8 +318,9 @@ export class Forwarder implements LogReader, ForwardReporter {
 }
 
 /**
- * Activates things that have only an activation code, one after another. Until a thing has used its token, each activation with the
- * code returns the same thing (contract §6.2, activation). So no use of the code is lost if this process dies in between.
+ * Activates things that have only an activation code, one after another: until a thing has used its token, each activation with the
+ * code returns the same thing (contract §6.2, activation). This way, no use of the code is lost if this process dies before the
+ * token is stored.
  */
 class Activations {
   readonly #map: ThingMap
@@ -345,7 +346,7 @@ class Activations {
     return await this.#link.attempt(stop, async target => {
       const token = await activate(target, passage.code)
       await this.#map.keep(thingId, token)
-      // The token must be used before the next activation with the same code.
+      // The token must be used now, because the next activation with the same code would otherwise return the same thing.
       const connection = await Connection.open(target, token, `forward.${thingId}`)
       connection.close()
       return token

@@ -164,7 +164,7 @@ export class ByteBudget {
     this.#bytesPerSecond = bytesPerSecond
   }
 
-  /** Maximum number of bytes of one write: as many as may be sent in a second. So no thing occupies the link for long. */
+  /** Maximum number of bytes of one write: as many as may be sent in a second, so that no thing occupies the link for long. */
   get piece(): number {
     return this.#bytesPerSecond
   }

@@ -45,7 +45,7 @@ export class Progress {
   #refusedCount: number
   /** Refused records that are not stored yet. */
   #refused: RefusedRecord[] = []
-  /** When the server began to run without forwarding, if it did before this start; milliseconds since 1970. */
+  /** When the server began to run without forwarding, milliseconds since 1970; undefined if it did not. */
   readonly leftAt: number | undefined
 
   private constructor(

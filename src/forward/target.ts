@@ -29,7 +29,7 @@ export function parseTargetUrl(text: string): string | undefined {
   if (username !== '' || password !== '' || search !== '' || hash !== '') return undefined
   const isWebSocket = protocol.startsWith('ws')
   if (!isWebSocket && pathname !== '' && pathname !== '/') return undefined
-  // `/mqtt` is the path of a server that is not behind a proxy with a prefix (contract §7.9).
+  // The path of a server is `/mqtt`, unless a proxy in front of it uses another path (contract §7.9).
   if (isWebSocket && pathname === '/') url.pathname = '/mqtt'
   return url.href.replace(/\/$/, '')
 }

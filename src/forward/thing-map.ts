@@ -18,7 +18,7 @@ export class ThingMap {
   readonly #file: string
   readonly #tokensFile: string
   #entries: Entries
-  /** Version of the file from which `#entries` were read. */
+  /** Version of the file when it was last read, even if it was unusable. */
   #version: string
   /** Tokens obtained with activation codes, by thing id. */
   readonly #tokens: Map<string, string>
@@ -68,7 +68,7 @@ export class ThingMap {
     return `${JSON.stringify(Object.fromEntries(this.#tokens), null, 2)}\n`
   }
 
-  /** Reads the file on each change. @param onChange called then, with an error if the file is unusable @returns a stop function */
+  /** Reads the file on each change. @param onChange called after a read, with an error if it failed @returns a stop function */
   watch(onChange: (fault?: Error) => void): () => void {
     const look = () => {
       const version = versionOf(this.#file)

@@ -49,7 +49,7 @@ export class Backlog {
     this.#bytes += bytes
   }
 
-  /** Call this when a commit that was counted is forwarded. */
+  /** Call this when a counted commit is forwarded or refused permanently. */
   pass(commit: Commit): void {
     const place = partitionPoint(this.#portions, ({ upTo }) => upTo < commit.writeNumber)
     const portion = this.#portions[place]
@@ -57,7 +57,7 @@ export class Backlog {
     this.#take(portion, { records: recordCount(commit), bytes: sizeOf(commit) })
   }
 
-  /** Removes commits up to and including this write number from the count, even if not passed: their thing may no longer exist. */
+  /** Removes portions up to and including this write number from the count, where commits of removed things would stay forever. */
   clear(upTo: number): void {
     let count = 0
     for (const portion of this.#portions) {
@@ -68,7 +68,7 @@ export class Backlog {
     if (count > 0) this.#portions = this.#portions.slice(count)
   }
 
-  /** Drops the oldest records until at most `bytes` wait. @returns the last dropped write number and number of dropped records */
+  /** Drops the oldest records until at most `bytes` wait. @returns the last write number and the count of the dropped records */
   cut(bytes: number): { readonly upTo: number; readonly records: number } | undefined {
     const before = this.#records
     let upTo: number | undefined
@@ -132,7 +132,7 @@ export class Waiting {
   /**
    * Counts the records from before the start.
    *
-   * @param read reads commits after a write number, up to and including another write number; empty if there are no more
+   * @param read returns commits after a write number, up to and including `upTo`; none if there are no more
    * @param onCounted called with each waiting commit
    */
   async count(
@@ -165,7 +165,7 @@ export class Waiting {
     return { upTo, records: (inherited?.records ?? 0) + (fresh?.records ?? 0) }
   }
 
-  /** Removes commits up to and including this write number from the count. */
+  /** Like `Backlog.clear`, over both backlogs. */
   clear(upTo: number): void {
     this.#fresh.clear(upTo)
     if (this.isCounted) this.#inherited.clear(upTo)

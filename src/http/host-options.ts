@@ -8,9 +8,9 @@ import { bodyLoss, giveUpBody, isRefusing } from './request/body-bytes.ts'
 import { maximumPathPart } from './request/paths.ts'
 
 /**
- * Options that a host of `thingsHttp` should set, since a plugin cannot set them: `fastify({ ...hostOptions, … })`. The host then
- * tolerates simple clients, and a failure before routing gets the usual error answer (contract §6). A host that also sets `http`
- * options adds `...hostOptions.http` to its `http` options.
+ * Options that a host of `thingsHttp` should set, since a plugin cannot set them: `fastify({ ...hostOptions, … })`. With
+ * these options, the host tolerates simple clients, and a failure before routing gets the usual error answer (contract §6). A host
+ * that also sets `http` options adds `...hostOptions.http` to its `http` options.
  */
 export const hostOptions = {
   routerOptions: {

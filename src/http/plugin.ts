@@ -56,7 +56,7 @@ export interface ThingsHttpOptions {
   readonly isDraining?: () => boolean
   /** Milliseconds after which a client of a live stream is disconnected if it accepts no data. Default 5,000. */
   readonly drainTimeout?: number
-  /** Whether the plugin answers errors and unknown paths of the whole app, and wrong methods on later routes. Default false. */
+  /** Whether the plugin answers errors and unknown paths of the app, and wrong methods on routes added later. Default false. */
   readonly ownsApp?: boolean
 }
 
@@ -75,8 +75,8 @@ const optionRules = {
 } as const satisfies Record<keyof ThingsHttpOptions, unknown>
 
 /**
- * The HTTP door (contract §6): `/v2`, `/healthz` and `/readyz`. It does not change the host's own routes, parsers, error handler
- * and hooks. Create the host with `hostOptions`.
+ * The HTTP door (contract §6): `/v2`, `/healthz` and `/readyz`. Without `ownsApp`, it does not change the routes, parsers, hooks
+ * or error handler of the host. Create the host with `hostOptions`.
  *
  * @throws TypeError, on registration, if an option is missing, wrong or unknown
  */
@@ -89,13 +89,13 @@ export const thingsHttp: FastifyPluginAsync<ThingsHttpOptions> = fastifyPlugin(
     if (ownsApp) {
       app.setErrorHandler(replyError)
       paths.watch(app)
-      // In a hook, because the not-found handler runs only after the body is parsed. A route for each method and path would
-      // add 20 ms to the start.
+      // A hook is used, because the not-found handler would run only after the body is parsed, and a route for each method and
+      // path would make the start 20 ms slower.
       app.addHook('onRequest', (request, reply, done) => {
         if (request.is404) paths.refuse(request, reply).catch(done)
         else done()
       })
-      // For routes that call callNotFound(): Fastify would echo the path.
+      // This handler is called if a route calls callNotFound(). Fastify's default handler would echo the path.
       app.setNotFoundHandler(paths.refuse)
     }
     await app.register(
@@ -155,8 +155,8 @@ async function registerDoor(
 }
 
 /**
- * Adds `no-store`: an answer may contain a credential. A cache may skip requests with Authorization, but it does not notice a token
- * in a path. The ack of a write does not get this header, so that it stays small.
+ * Adds `no-store`, because an answer may contain a credential. A cache recognises a credential in the
+ * header Authorization, but not in a path. The ack of a write does not get `no-store`, so that the ack stays small.
  */
 function keepOutOfCaches(v2: FastifyInstance): void {
   v2.addHook('onRoute', route => {
@@ -186,7 +186,7 @@ export const logSerializers = {
     url: request.routeOptions.url,
     remoteAddress: request.ip,
   }),
-  // Fastify's types require a string, but Fastify's own serializer and pino use an object.
+  // Fastify's types require a serializer to return a string, but Fastify's own returns an object, as pino expects.
 } as unknown as NonNullable<RegisterOptions['logSerializers']>
 
 export const refuseBase: Operation = {
@@ -199,9 +199,9 @@ export const refuseBase: Operation = {
   refusals: ['invalid_session'],
 }
 
-/** `GET /v2/`: some clients test their credential here. */
+/** `GET /v2/`: some clients test here whether the service answers. The answer is always 401. */
 function baseRoute(scope: FastifyInstance): void {
-  // Not thrown, because the error handler would count a failed credential.
+  // The error is not thrown, because the error handler would count it as a failed credential.
   scope.get('/', { config: { operation: refuseBase } }, (request, reply) => {
     return replyError(new ThingwireError('invalid_session', 'Invalid session token'), request, reply)
   })
@@ -211,8 +211,8 @@ const headerNames = /^[A-Za-z0-9-]+( *, *[A-Za-z0-9-]+)*$/
 
 /**
  * Allows pages of `allowedOrigins`, or of any origin for `*`, and answers their preflights (contract §6). Any origin is safe,
- * because no browser adds a credential by itself. @fastify/cors would send `Vary` to every device, and would answer preflights
- * without a body.
+ * because no browser adds a credential by itself. @fastify/cors is not used: it would send `Vary` to every device, and would answer
+ * preflights without a body.
  */
 function allowOrigins(scope: FastifyInstance, allowedOrigins: readonly string[]): void {
   const any = allowedOrigins.includes('*')
@@ -291,11 +291,11 @@ class KnownPaths {
     scope.route({ method, url, onRequest: this.refuse, handler: this.refuse })
   }
 
-  /** Does not echo the path. @throws ThingwireError not_found, or method_not_allowed with the header `Allow` */
+  /** Refuses a request without echoing its path. @throws ThingwireError not_found, or method_not_allowed with the header `Allow` */
   readonly refuse = async (request: FastifyRequest, reply: FastifyReply): Promise<never> => {
     const parts = normalise(request.raw.url ?? '').split('/')
     for (const [pattern, methods] of this.#methods) {
-      // If the method is allowed, the path is unknown because one of its parts is too long.
+      // If a matching route has the method, the router rejected the path because a part is too long: the answer is not_found.
       if (methods.has(request.method) || !matches(pattern.split('/'), parts)) continue
       reply.header('allow', [...methods].sort().join(', '))
       throw new ThingwireError('method_not_allowed')

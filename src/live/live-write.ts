@@ -6,8 +6,8 @@ import { arrayText, recordText } from '../core/record/record-text.ts'
 const nothing = Buffer.alloc(0)
 
 /**
- * The live messages of one commit (contract §7.2): one message for each ordinary record and each new latest record, then the whole
- * message. A payload is encoded for the first subscriber that wants it, and shared by all subscribers.
+ * The live messages of one commit (contract §7.2): one message for each record that is not magic and each new latest record, then
+ * the whole message. A payload is encoded for the first subscriber that wants it, and shared by all subscribers.
  *
  * The place of a message is its index, from 0. The whole message has the last place.
  */
@@ -15,7 +15,6 @@ export class LiveWrite {
   readonly commit: Commit
   /** When the store delivered the commit, on a monotonic clock, milliseconds; undefined if the commit was read from the log. */
   readonly committedAt: number | undefined
-  /** Place of the whole message. */
   readonly wholePlace: number
   readonly #ordinary: readonly AcceptedRecord[]
   readonly #payloads: (Buffer | undefined)[]
@@ -26,7 +25,7 @@ export class LiveWrite {
     this.commit = commit
     this.committedAt = committedAt
     const { records, latest } = commit
-    // The new state of a magic resource is delivered in a separate commit.
+    // Magic records have no message here: the new state of a magic resource is delivered in a separate commit.
     this.#ordinary = records.some(isMagic) ? records.filter(record => !isMagic(record)) : records
     this.wholePlace = this.#ordinary.length + latest.length
     this.#payloads = new Array<Buffer | undefined>(this.wholePlace)

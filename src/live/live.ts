@@ -49,7 +49,7 @@ export class Live {
     ]
   }
 
-  /** Number of the newest delivered write. It is not shown to clients: after a crash, another write may get the same number. */
+  /** Number of the newest delivered write. For clients, use `keptWriteNumber`: after a crash, another write may get this number. */
   get writeNumber(): number {
     return this.#sequencer.writeNumber
   }
@@ -86,7 +86,7 @@ export class Live {
 
   /**
    * Takes a snapshot of the store. Calls `reached` when the writes in the snapshot are delivered to subscribers, and before later
-   * writes are delivered. The caller closes the snapshot.
+   * writes are delivered. The caller must close the snapshot.
    *
    * @throws ThingwireError of the store
    */
@@ -127,7 +127,7 @@ export class Live {
     })
   }
 
-  /** @returns whether the commit has subscribers */
+  /** @returns whether the commit was delivered to any subscriber */
   #handOn(commit: Commit, committedAt: number): boolean {
     this.log.count(commit)
     if (commit.stored) this.#keptWriteNumber = commit.writeNumber

@@ -12,9 +12,9 @@ export interface LogReader {
   /** Whether to keep the write in the log. Called for every write, so this must be quick. */
   wants(write: LoggedWrite): boolean
   /**
-   * Begins a trim. The answers must be based on documents in the store, since other nodes may need commits, too.
+   * Begins a trim. The returned function must rely on documents in the store, because these also show what other nodes need.
    *
-   * @returns a function that says whether a commit is needed; called with all commits up to and including `upTo`, newest first
+   * @returns a function that checks whether a commit is needed; called with all commits up to and including `upTo`, newest first
    */
   startTrim(upTo: number): Promise<(commit: Commit) => boolean>
 }
@@ -27,8 +27,8 @@ export interface LogKeeperParts {
 }
 
 /**
- * A trim is due when the log has grown by more commits or bytes than given here and by more than the last trim kept. It is also due
- * after `interval`, milliseconds, since sessions and streams expire even if there are no writes.
+ * A trim is due when the log has grown by more than `commits` or `bytes`, and by more than the last trim kept. It is also due
+ * `interval` milliseconds after the last trim, since sessions and streams expire even if there are no writes.
  */
 const ownPace = { commits: 10_000, bytes: 4 * 1024 * 1024, interval: 3_600_000 }
 /** A shared log is in memory and has every recent commit, so it is trimmed often. */
@@ -136,7 +136,7 @@ export class LogKeeper {
     while (!stop.aborted) {
       this.#due = new AbortController()
       await rest(this.#pace.interval + this.#left.commits * delayPerCommit, this.#due.signal)
-      // If this fails, the next trim removes the rest.
+      // If a trim fails, the next trim removes the rest.
       if (!stop.aborted) await this.trim(stop, lock).catch(() => {})
     }
   }

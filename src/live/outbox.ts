@@ -10,7 +10,7 @@ interface OutboxParts<Item> {
   readonly socket: Socket | undefined
   /** The bytes of the item; undefined if the item cannot be sent yet. Call `pump` when it can be sent. */
   readonly encode: (item: Item) => Uint8Array | undefined
-  /** The number of bytes that a queued item counts for. */
+  /** Number of bytes that a queued item counts toward the maximum. */
   readonly weigh: (item: Item) => number
   /** Items are joined into one write to the sink until the write has at least this many bytes; 0: each item is written alone. */
   readonly joined: number
@@ -24,7 +24,7 @@ interface OutboxParts<Item> {
 
 /**
  * The messages queued for one subscriber, in order. `push` never blocks: the outbox writes as fast as the sink accepts bytes, and
- * gives up a subscriber if its sink is stuck or too many bytes are queued.
+ * gives up on a subscriber if its sink is stuck or too many bytes are queued.
  */
 export class Outbox<Item> {
   readonly #parts: OutboxParts<Item>
@@ -48,7 +48,7 @@ export class Outbox<Item> {
     sink.on('drain', this.#onDrain)
   }
 
-  /** Whether all items that were added by `push` or to slots are sent. */
+  /** Whether the outbox is open and its queue is empty. The queue of `pushBeside` does not count. */
   get isEmpty(): boolean {
     return !this.#isClosed && this.#queue.isEmpty
   }
@@ -117,7 +117,7 @@ export class Outbox<Item> {
   #schedule(): void {
     if (this.#isScheduled || this.#isClosed) return
     this.#isScheduled = true
-    // Items pushed in the same turn of the event loop are sent in one write.
+    // Deferred, so that items pushed in the same turn of the event loop are sent together.
     process.nextTick(() => {
       this.#isScheduled = false
       this.pump()
@@ -190,7 +190,7 @@ export class Outbox<Item> {
   }
 }
 
-/** A place in an outbox that is filled later. Items queued behind the slot are sent only after the slot is closed. */
+/** A place in an outbox that is filled later. Items queued after the slot are sent only after the slot is closed. */
 export class Slot<Item> {
   readonly #onChange: () => void
   readonly #items = new Fifo<Item>()

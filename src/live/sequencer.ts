@@ -1,15 +1,15 @@
 import { sizeOf } from '../core/commit-outline.ts'
 import type { Commit } from '../core/ports.ts'
 
-/** Time for delivering commits in one turn of the event loop, milliseconds. Between turns, sockets are read and acks are sent. */
+/** Time limit for deliveries in one turn of the event loop, milliseconds. Between turns, sockets are read and acks are sent. */
 const slice = 5
-/** Used instead of `slice` until the queue is at most half as long as after the last slice, so that it shrinks under load. */
+/** Used instead of `slice` while the queue is longer than half of what the last slice left, so that it shrinks under load. */
 const longestSlice = 15
-/** Number of commits without a subscriber between two readings of the clock. A reading takes longer than handling such a commit. */
+/** The clock is read once per this many commits without a subscriber, since a reading takes longer than handling such a commit. */
 const unsentAtOnce = 64
-/** Maximum queued bytes of this node's commits (contract §9). Above this limit, writes wait until at most half of it is queued. */
+/** Maximum queued bytes of this node's commits (contract §9). Above it, writes wait until the queue falls to half the limit. */
 const maximumWaiting = 64 * 1024 * 1024
-/** Maximum queued bytes of other nodes' commits. Above it, queued commits are dropped, since this node cannot slow others down. */
+/** Maximum queued bytes of other nodes' commits. Above this limit, the queue is dropped: this node cannot slow down other nodes. */
 const maximumWaitingElsewhere = 256 * 1024 * 1024
 
 /**
@@ -37,8 +37,8 @@ export class Sequencer {
 
   /**
    * @param writeNumber number of the newest write before the first write to deliver
-   * @param handOn delivers a commit that the store delivered at `takenAt` (monotonic clock); returns whether it has subscribers
-   * @param onDropped called when commits are dropped, because too many commits from other nodes are queued
+   * @param handOn delivers a commit to its subscribers; `takenAt`: when it came from the store; returns whether it has subscribers
+   * @param onDropped called when commits are dropped because too many commits from other nodes are queued
    */
   constructor(
     writeNumber: number,
@@ -82,7 +82,7 @@ export class Sequencer {
     return this.#room.promise
   }
 
-  /** Calls `reached` after this write and before the next one. @throws RangeError if a later write is already delivered */
+  /** Calls `reached` after write `writeNumber` and before the next one. @throws RangeError if a later write is already delivered */
   at(writeNumber: number, reached: () => void): void {
     if (writeNumber < this.#writeNumber) throw new RangeError(`write ${writeNumber} was passed`)
     let place = this.#next
@@ -104,7 +104,7 @@ export class Sequencer {
     this.#giveRoom()
   }
 
-  /** Queues the current time, which then holds for all commits taken in this turn of the event loop. */
+  /** Queues the current time, which applies to all commits taken in this turn of the event loop. */
   #stamp(): void {
     if (this.#isStamped) return
     this.#isStamped = true

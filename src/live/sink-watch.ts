@@ -18,7 +18,7 @@ interface SinkWatchParts {
 export class SinkWatch {
   readonly #parts: SinkWatchParts
   #look: NodeJS.Timeout | undefined
-  /** Number of consecutive checks without progress. Time is not measured, since a pause of the process delays `drain` events. */
+  /** Number of consecutive checks without progress. Used instead of a time, since a paused process gets no `drain` events. */
   #looksInVain = 0
   /** Bytes in the sink at the last check. */
   #inSink = 0
@@ -29,7 +29,7 @@ export class SinkWatch {
     parts.sink.on('drain', this.#onDrain)
   }
 
-  /** Does nothing if the watch has begun already. */
+  /** Starts checking, unless the sink is empty or is already being checked. */
   begin(): void {
     const { sink, drainTimeout } = this.#parts
     if (this.#look || sink.writableLength === 0) return

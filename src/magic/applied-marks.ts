@@ -5,7 +5,7 @@ import type { Commit, DocumentPut, DocumentStore } from '../core/ports.ts'
 export type AppliedMark = {
   /** Number of the newest applied write. */
   readonly writeNumber: number
-  /** Number of applied records of this write, if the write is too large for one commit; absent if all are applied. */
+  /** Number of applied records, if the write is too large for one commit and only partly applied; otherwise absent. */
   readonly records?: number
 }
 
@@ -32,8 +32,8 @@ export function movedMark(mark: AppliedMark, numberOf: (writeNumber: number) => 
 }
 
 /**
- * Stores which writes are applied, in documents that are committed together with the states. So no record is applied twice, no
- * matter when the process dies and which of its pending commits the store has kept.
+ * Stores which writes are applied, in documents that are committed together with the states. Therefore no record is applied twice,
+ * no matter when the process dies or which of its pending commits the store has kept.
  *
  * The document `magic/applied` contains the number of the write up to which all records are applied. `magic/applied/<thing id>`
  * contains the mark of one thing, until `magic/applied` has passed that mark.
@@ -69,7 +69,7 @@ export class AppliedMarks {
   }
 
   /**
-   * The documents to put with states of the thing. Put them in the order of the calls; otherwise a newer mark could be removed.
+   * The documents to put with states of the thing. Put results in call order: one may remove a mark that a later one puts again.
    *
    * @param through number of the write up to which all records are applied
    */

@@ -20,15 +20,15 @@ const logPage = 100
 const commitsPerMark = 10_000
 
 /**
- * Applies magic records while this node leads the task: first unapplied records in the commit log, then records of delivered
- * commits. Other nodes put a document to request the removal of a state.
+ * Applies magic records while this node leads the task `magic`: first unapplied records in the commit log, then records of
+ * delivered commits. Other nodes put a document to request the removal of a state.
  */
 export class Applier {
   readonly #parts: ApplierParts
   readonly #marks: AppliedMarks
   readonly #queue: ApplyQueue
   #loaded: LoadedMarks = { through: 0, ofThings: new Map() }
-  /** Number of the newest write in the queue. */
+  /** Number of the newest write that was pushed to the queue, or was applied before this applier started. */
   #seen = 0
   #sinceMark = 0
   /** Delivered commits and removals that are held back while the log is read. */
@@ -99,7 +99,7 @@ export class Applier {
   }
 
   removeAsAsked({ name, thingId, key }: RemovalRequest): void {
-    // If this fails, the next applier finds the document.
+    // If the removal fails, the next applier finds the document and tries again.
     this.#remove(thingId, key, name).then(
       () => this.#parts.onRemoved([name]),
       () => {},
@@ -125,7 +125,7 @@ export class Applier {
       const commits = await this.#parts.records.readLog({ ...part, limit: logPage })
       if (this.#end.signal.aborted) return
       for (const commit of commits) {
-        // Later commits are taken from `#held`, since the log has only commits that are stored.
+        // Later commits are taken from `#held`, which also has commits that are not stored.
         if (commit.writeNumber < this.#firstHeld) this.#take(commit)
       }
       if (commits.length === 0) break
@@ -141,7 +141,7 @@ export class Applier {
   }
 
   #takeOrHold(commit: Commit): void {
-    // After a gap, missed commits must not count as seen.
+    // After a gap, taking a commit would make `#seen` pass the missed commits.
     if (this.#end.signal.aborted) return
     this.#queue.hear(commit)
     if (this.#held) {
@@ -158,7 +158,7 @@ export class Applier {
     this.#queue.push(commit, this.#loaded.ofThings.get(commit.thingId))
     if (++this.#sinceMark < commitsPerMark) return
     this.#sinceMark = 0
-    // If this fails, the next applier reads more of the log.
+    // If `keepThrough` fails, the next applier reads more of the log.
     this.#marks.keepThrough(this.#queue.appliedThrough).catch(() => {})
   }
 

@@ -17,14 +17,14 @@ import {
   type StepParts,
 } from './lane.ts'
 
-/** Maximum number of concurrent steps, one for each thing. Concurrent steps share a group commit of the store. */
+/** Maximum number of concurrent steps, at most one per thing. Concurrent steps share a group commit of the store. */
 const thingsAtOnce = 256
 
 export interface ApplyQueueParts extends StepParts {
   readonly records: Pick<RecordStore, 'append' | 'read' | 'catchUp' | 'state'>
   readonly documents: Pick<DocumentStore, 'get' | 'put'>
   readonly marks: AppliedMarks
-  /** The lock of the task; all states are put under it. */
+  /** The lock of the task `magic`. All states are put under this lock. */
   readonly lock: Lock
   readonly live: BackPressure
   /** Number of the newest write that was pushed or had nothing to apply. */
@@ -89,7 +89,7 @@ export class ApplyQueue {
   }
 
   /**
-   * Removes a state, or a part of a state, after earlier writes.
+   * Removes a state, or a part of a state, after all writes pushed before the call are applied.
    *
    * @param name name of the document that requests the removal, if there is one
    * @throws ThingwireError store_unavailable if the queue is closed before the state is durably removed

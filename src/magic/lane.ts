@@ -18,9 +18,9 @@ export interface MagicWrite {
 /** The removal of a state, or of a part of a state. */
 export interface StateRemoval {
   readonly key: string
-  /** Name of the document that requests the removal and is removed with the state. If the document is gone, the removal is done. */
+  /** Name of the document that requests the removal. It is removed with the state, so if it is missing, the removal is done. */
   readonly name?: string
-  /** Number of the newest write before the removal; that write must not be applied again after a restart. */
+  /** Number of the newest write before the removal. After a restart, writes up to this number must not be applied again. */
   readonly after: number
   /** Receipt time, milliseconds since 1970. */
   readonly receivedAt: number
@@ -81,7 +81,7 @@ export async function nextStep(lane: Lane, parts: StepParts): Promise<Step | und
   return isWrite(first) ? await stepOfWrites(lane, first, parts) : await stepOfRemoval(lane, first, parts)
 }
 
-/** Takes as many writes as fit in one commit. A write that is not stored is taken alone, since it must start from stored states. */
+/** Takes as many writes as fit in one commit. A write that is not stored is taken alone, so that no other write gets its states. */
 async function stepOfWrites(lane: Lane, first: MagicWrite, parts: StateDraftParts): Promise<Step> {
   const { stored, broadcast } = first.commit
   const draft = new StateDraft(lane.thingId, parts, first.states)

@@ -12,7 +12,7 @@ export interface MagicState {
 
 /** A record that has passed `check` and is durable. */
 export interface MagicChange {
-  /** The resource's own key, or a key below it. */
+  /** The resource's own key, or the key of a part of its state. */
   readonly key: string
   /** The value that `check` has returned. */
   readonly value: unknown
@@ -23,14 +23,14 @@ export interface MagicChange {
   readonly receivedAt: number
 }
 
-/** One magic resource (contract §5). For an example see docs/use/magic.md. */
+/** One magic resource (contract §5). For an example, see docs/use/magic.md. */
 export interface MagicResource {
   /** Key of the resource's records and of its state: `$`, then 1 to 64 letters, digits, `_` or `-`. */
   readonly key: string
   /**
    * Checks a record under one of the resource's keys before the write is acknowledged. Must be pure.
    *
-   * @returns the record for the history; or a problem, because of which the write is refused
+   * @returns the record for the history; or the problem for which the write is refused
    */
   check(record: MagicRecord): MagicHistory | Problem
   /**

@@ -14,7 +14,7 @@ export interface MagicRegistry extends MagicRules {
   find(key: string): MagicResource | undefined
 }
 
-/** `$geo`, `$settings`, and the host's resources. @throws TypeError for the host if a key is invalid or used twice */
+/** `$geo`, `$settings`, and the host's resources. @throws TypeError if a key is invalid or used twice */
 export function createMagicRegistry(added: readonly MagicResource[] = []): MagicRegistry {
   const resources = new Map<string, MagicResource>()
   for (const resource of [...builtIn, ...added]) {

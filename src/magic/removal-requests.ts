@@ -67,12 +67,12 @@ export class RemovalRequests {
     }
   }
 
-  /** Call this when these documents are removed: their requests are done. Unknown names are ignored. */
+  /** Resolves the requests in these documents. Call this when the documents are removed. Unknown names are ignored. */
   settle(names: readonly string[]): void {
     for (const name of names) this.#asked.get(name)?.resolve()
   }
 
-  /** Checks which documents are removed. Call this when changes of documents may have been missed. */
+  /** Resolves the requests whose documents no longer exist. Call this when changes of documents may have been missed. */
   lookUp(): void {
     for (const [name, { putting, resolve, reject }] of this.#asked) {
       const look = async () => {

@@ -7,14 +7,14 @@ import { valueText } from '../core/record/value.ts'
 import type { MagicChange, MagicResource, MagicState } from './magic-resource.ts'
 import type { MagicRegistry } from './registry.ts'
 
-/** A draft is full when it has read and created states of this many characters. This limits the size and duration of a commit. */
+/** A draft is full if the states it has read and created have this many characters, to limit a commit's size and duration. */
 const fullDraft = 1024 * 1024
 const changeOverhead = 256
 
 export interface StateDraftParts {
   readonly records: Pick<RecordStore, 'state'>
   readonly magic: MagicRegistry
-  /** Called with errors that a magic resource has thrown. */
+  /** Called with unexpected errors, such as those that a magic resource throws. */
   readonly onDefect: (error: unknown) => void
 }
 
@@ -104,7 +104,6 @@ export class StateDraft {
   }
 }
 
-/** States by key. */
 export type KnownStates = ReadonlyMap<string, KnownState>
 
 interface KnownState {

@@ -6,14 +6,14 @@ import type { Relay } from './relay/relay.ts'
 export interface AttachOptions {
   /**
    * Whether the broker serves only Thingwire's clients. Default false: the host's hooks decide about all other clients. If true, an
-   * unknown credential is refused. A connection without a credential is closed when it publishes outside Thingwire's topics, or
-   * after 60 s without a valid token. With either value, a publish of an authenticated client outside Thingwire's topics is
+   * unknown credential is refused, and a connection without a credential is closed when it publishes outside Thingwire's topics,
+   * or after 60 s without a valid token. With either value, a publish of an authenticated client outside Thingwire's topics is
    * acknowledged, dropped and reported (contract §7.7).
    */
   readonly ownsBroker?: boolean
   /** Maximum length that a packet may announce, bytes; also on the host's topics. Default 1 MiB. */
   readonly maxPacketSize?: number
-  /** Time for clients to return after their server process has ended, milliseconds. After it, their wills apply. Default 30,000. */
+  /** Milliseconds that clients have to reconnect after their server process has ended, before their wills apply. Default 30,000. */
   readonly willGrace?: number
   /** How long a client's socket may accept no bytes before the connection is closed, milliseconds. Default 5,000. */
   readonly drainTimeout?: number

@@ -19,9 +19,9 @@ export function isAttached(broker: Aedes): boolean {
  * Opens the MQTT door (contract §7) on a broker that the caller owns. Thingwire handles topics under `things/` and `v2/`; for all
  * other topics, the broker's own hooks are called.
  *
- * Call this when the broker listens, and before a server gets `broker.handle`: a client that connected earlier is closed when it
- * publishes on a Thingwire topic. After `detach` the broker treats Thingwire topics like any other topic: it acknowledges and
- * relays what things publish, including tokens. So stop listening first, or refuse these topics in `authorizePublish`.
+ * Call this once the broker listens, and before a server gets `broker.handle`: a client that connected earlier is disconnected when
+ * it publishes on a Thingwire topic. After `detach`, the broker treats Thingwire topics like any other topic: it acknowledges
+ * and relays what things publish, including tokens. So stop listening first, or refuse these topics in `authorizePublish`.
  *
  * @param things result of `createThings`; `detach` does not close it
  * @param relay serves other topics to Thingwire's clients; only the ready server has one
@@ -102,7 +102,7 @@ function replaceHooks(broker: Aedes, door: MqttDoor): () => void {
 
     preConnect: (client, packet, callback) => {
       if (!door.knows(client)) {
-        // The broker only emits `connectionError`, for which few hosts listen.
+        // Warns, because the broker itself only emits `connectionError`, for which few hosts listen.
         if (!isWarned) process.emitWarning(givenEarly)
         isWarned = true
         callback(new Error(givenEarly), false)

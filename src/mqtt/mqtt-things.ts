@@ -18,7 +18,7 @@ export interface MqttThings {
   readonly documents: DocumentStore
   /** The processes that share the store. */
   readonly nodes: Nodes
-  /** These locks decide which connection acts for a client, across all nodes. */
+  /** Only the connection that holds a client's lock may act for the client, across all nodes. */
   readonly locks: Locks
   readonly live: Live
   /** The part of the commit log that persistent sessions may still have to read. */

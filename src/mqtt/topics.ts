@@ -1,7 +1,7 @@
 import { isThingId, isToken } from '../core/token.ts'
 import { isTopicFilter, isTopicName } from '../core/topics/topic-filter.ts'
 
-/** This is the only place that builds or matches the topics of things (contract §7.2). `ref` is a thing token or thing id. */
+/** This file is the only place that builds or matches the topics of things (contract §7.2). `ref` is a thing token or thing id. */
 
 /** The topic on which a thing publishes its writes. */
 export function writeTopic(ref: string): string {
@@ -23,7 +23,7 @@ export function refOfWriteTopic(topic: string): string | undefined {
   return match?.[1] ?? match?.[2]
 }
 
-/** The ref in any topic or filter of one thing; undefined if it is a wildcard. */
+/** The ref in any topic or filter of one thing; undefined if the ref is a wildcard, or there is none. */
 export function refOfThingTopic(topic: string): string | undefined {
   return thingTopicForm.exec(topic)?.[1]
 }
@@ -60,7 +60,7 @@ export function limitsTopic(ref: string): string {
   return `things/${ref}/limits`
 }
 
-/** The topic to which a thing subscribes to register itself [field]; `any` distinguishes the answers. */
+/** The topic to which a thing subscribes to register itself [field]; `any` is any text that distinguishes the answers. */
 export function activationTopic(code: string, any: string): string {
   return `v2/activations/${code}/${any}`
 }
@@ -96,7 +96,7 @@ export interface Selection {
   readonly whole: boolean
   readonly errors: boolean
   readonly date: boolean
-  /** Selected only if the filter names `limits`. A client that subscribes to `#` of a thing wants readings. */
+  /** Selected only if the filter names `limits`: a client that subscribes to all topics of a thing wants its records. */
   readonly limits: boolean
 }
 

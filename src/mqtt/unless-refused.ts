@@ -1,6 +1,6 @@
 import { ThingwireError } from '../errors.ts'
 
-/** The result; undefined if the request was refused for good. @throws ThingwireError (retryable) if the store is unavailable */
+/** The result of `asking`; undefined if it was refused for good. @throws ThingwireError (retryable) if the store is unavailable */
 export async function unlessRefused<Found>(asking: Found | Promise<Found>): Promise<Found | undefined> {
   return await orRefusal(asking).then(found => (found instanceof ThingwireError ? undefined : found))
 }

@@ -77,7 +77,7 @@ export class BelievedClock {
     this.#ahead = undefined
   }
 
-  /** Ignores a clock before `released`: a board without a battery shows an arbitrary time until it has a network. */
+  /** Ignores times before `released`: a board without a battery shows an arbitrary time until it has a network. */
   #seeBehind(shown: number, passed: number): void {
     if (shown < released) return
     if (shown < this.#time - believedBehind) {

@@ -7,14 +7,14 @@ import { ThingwireError } from '../errors.ts'
 import { type Belief, BelievedClock, firstBelief, shownBy } from './believed-clock.ts'
 import { ageOf, type RetentionRule } from './rules.ts'
 
-/** Number of runs in a period as long as the shortest age of the rules. */
+/** Number of runs within the shortest age of all rules, if the bounds below allow it. */
 const looksPerAge = 20
 /** Bounds (inclusive) of the interval between two runs, milliseconds. */
 const leastInterval = 1_000
 const mostInterval = 3_600_000
 /** The interval varies at random by this share, so that servers started at the same time do not run at the same time. */
 const jitter = 0.1
-/** Time before a failed store is tried again, milliseconds. */
+/** Time until the next attempt after the store has failed, milliseconds. */
 const retryAfter = 30_000
 const thingsAtOnce = 100
 /** The rest after each call of `removeOld`, as a multiple of the call's duration: a slow store gets a longer rest. */
@@ -24,7 +24,7 @@ const leastRest = 1
 const mostRest = 50
 /** Name of the document that stores the `Belief`. */
 const beliefName = 'believed-clock'
-/** Default of `keepEvery`, milliseconds. After a restart, the running time since the last put does not count. */
+/** Default of `keepEvery`, milliseconds. Not longer, since a restart loses the running time since the belief was last stored. */
 const usualKeepEvery = 600_000
 
 export interface RetentionParts {
@@ -43,7 +43,7 @@ export interface RetentionParts {
 /**
  * Removes records that are older than their rule allows, in the background, on one node at a time. Each run starts from the
  * beginning, so an interrupted run needs no stored position. The newest record of a resource is kept at any age, so states and
- * latest records do not change. The same node stores the believed time, even without rules, since other data expire by it too.
+ * latest records do not change. The same node stores the believed time, even without rules, since other data depend on it.
  */
 export class Retention {
   /** Number of records that this node has removed. */

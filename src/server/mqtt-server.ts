@@ -167,7 +167,7 @@ export async function openMqttServer(
   }
 }
 
-/** Imported only here, which saves memory on servers that relay no topics. */
+/** Imports the relay only when it is needed, which saves memory on servers that relay no topics. */
 async function openRelay(things: MqttThings, onDefect: (error: unknown) => void): Promise<Relay> {
   const { Relay } = await import('../mqtt/relay/relay.ts')
   await splitCopies(things.documents)
@@ -205,7 +205,7 @@ function watchConnections(
   events.on('connectionError', closed)
 }
 
-/** Leaves out the message of a `ThingwireError`, since it may quote the client. Messages of Aedes and of sockets are constant. */
+/** Leaves out the message of a `ThingwireError`, which may quote client data. Messages of Aedes and of sockets are constant. */
 function summary(error: Error): object {
   return error instanceof ThingwireError ? { reason: error.reason } : { message: error.message }
 }
@@ -216,7 +216,7 @@ function destroyAll(connections: Iterable<Duplex>): void {
 
 /**
  * Converts the queued messages of a store in an older format. Before format 4 (3 in Redis), each session had its own copy of a
- * message, under a name without the size. Now sessions share one copy.
+ * message, under a name without its size. Now sessions share one copy.
  *
  * @throws ThingwireError of the store
  */

@@ -1,6 +1,6 @@
 import type { AedesOptions } from 'aedes'
 
-/** Maximum milliseconds from the connection to CONNECT. HTTP waits as long for the head of a request. */
+/** Maximum time from the connection to CONNECT, milliseconds. HTTP waits just as long for the head of a request. */
 export const connectTimeout = 30_000
 
 /** Refuses every client with CONNACK 3 while the MQTT door is not attached to the broker. */

@@ -79,7 +79,7 @@ export const thingsPage: FastifyPluginAsync<ThingsPageOptions> = fastifyPlugin(
 )
 
 async function openOwnBroker(things: MqttThings, maxPacketSize: number) {
-  // Imported only here: a host that passes its broker has loaded its own copy of Aedes.
+  // Aedes is imported only here: a host that passes its own broker uses its own copy of Aedes, and does not need this one.
   const { Aedes } = await import('aedes')
   const broker = await Aedes.createBroker(ownBrokerOptions)
   const detach = attachThings(broker, things, { ownsBroker: true, maxPacketSize })

@@ -13,7 +13,8 @@ export function onThisMachine(url: string): string {
 }
 
 /**
- * Lines with URLs for devices, one line per address of this machine. Empty if the server does not listen on all addresses.
+ * Lines with URLs for devices, one line per network address of this machine. If the machine has none, one line explains this.
+ * There are no lines if the server does not listen on all addresses.
  *
  * @param interfaces default: the network interfaces of this machine
  */
@@ -28,7 +29,7 @@ export function linesForDevices(
   return places.map(({ name, urls }) => `Devices in the network of ${name} reach it at ${urls.join(', ')}`)
 }
 
-/** The URL of the page, for browsers. Contains a network address if the server listens on all addresses and has one. */
+/** The URL of the page, for browsers. If the server listens on all addresses, contains a network address if there is one. */
 export function urlForBrowsers(url: string): string {
   const [place] = isForAll(url) ? placesForDevices([url], networkInterfaces()) : []
   return place?.urls[0] ?? onThisMachine(url)

@@ -41,7 +41,7 @@ export interface Server {
   /** URL of the listener for requests with bare LF; undefined without `lenientPort`. */
   readonly lenientUrl: string | undefined
   readonly adminKey: AdminKey
-  /** Stops listening, finishes requests and writes in flight, flushes the store. Idempotent. */
+  /** Stops listening, finishes requests and writes in flight, and flushes the store. Idempotent. */
   close(): Promise<void>
 }
 
@@ -52,11 +52,11 @@ export interface ServerParts {
   readonly onStoreLost?: (error: Error) => void
 }
 
-/** For this share of `shutdownTimeout`, `/readyz` answers 503 with the doors open. Load balancers then choose other nodes. */
+/** For this share of `shutdownTimeout`, `/readyz` answers 503 before the doors close, so that load balancers choose other nodes. */
 const leavingShare = 0.25
 
 /**
- * Starts the ready server: store, core, broker, HTTP and MQTT door.
+ * Starts the ready server: the store, the core, the broker, and the HTTP and MQTT doors.
  *
  * @param given options that differ from the defaults
  * @throws TypeError if an option is wrong or unknown
@@ -109,8 +109,8 @@ async function startServer(
     if (keeping.store.capabilities.shared) await delay(options.shutdownTimeout * leavingShare)
     stopping.abort()
     certificate?.close()
-    // At the same time, so that neither door accepts new connections. Each door uses at most half of `shutdownTimeout`, so that one
-    // stalled client does not cause exit status 1.
+    // The doors close at the same time, so that neither accepts new connections while the other closes. Each takes at most half of
+    // `shutdownTimeout`, so that one stalled client does not cause exit status 1.
     await Promise.all([mqtt.close(), http.close()]).finally(() => things.close())
   }
   await keepAdminKey(keeping.adminKey).catch(async (error: unknown) => {

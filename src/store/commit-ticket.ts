@@ -23,7 +23,7 @@ export function promised<Result>(
   })
 }
 
-/** The returned ticket calls `step` with its result, then settles `ticket`. It rejects `ticket` immediately: see `CommitTicket`. */
+/** A ticket that passes its result to `step`, which settles `ticket`. An error rejects `ticket` immediately: see `CommitTicket`. */
 export function behind<Result>(
   ticket: CommitTicket<Result>,
   step: (result: Result) => Promise<Result>,

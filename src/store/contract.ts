@@ -68,14 +68,14 @@ import type { ReceiptClock } from '../core/time/clock.ts'
  * nothing that was appended after it. Every commit up to its write number was delivered. `latest` returns each state, and the
  * latest record (by datetime, write number and place) of each ordinary resource that has records: each resource once, in any order.
  * Every call of `latest` returns the same content. A page has 1 to 500 resources. It ends early after the record that brings its
- * values to `maximumPageText`. A store that is `shared` may omit a thing that was removed since. `latest` rejects with
+ * values to `maximumPageText`. A store that is `shared` may omit a thing that has been removed. `latest` rejects with
  * `store_unavailable` once the snapshot or the store is closed, or a failure has broken the snapshot. `close` of a store closes its
  * snapshots without waiting for their readers. `catchUp` waits like `snapshot`, but reads nothing.
  *
  * **Commit log.** The function passed to `logWhen` decides which commits are logged, by the new content that a commit keeps:
  * records, states, and the new latest record that a removal delivers. Entries are in the order of the write numbers: once an entry
  * can be read, no entry with a smaller number appears. The store calls the function only when it assigns the write number. So if
- * its answer changes before a call of `snapshot`, the new answer applies to every append after that call. The log survives a
+ * the function's answers change before a call of `snapshot`, the new answers apply to every append after it. The log survives a
  * restart; the function does not. A store that is `shared` logs every commit with new content, because another process may want it.
  * Its `trimLog` leaves the entries above `Nodes.logBounds().trimmableTo`.
  *
@@ -102,8 +102,8 @@ import type { ReceiptClock } from '../core/time/clock.ts'
  *
  * **Space.** A store that is short of space rejects calls that need space with `store_full`: at first appends that keep records,
  * and puts with the purpose `keep`; when almost no space is left, every put except `essential` ones (`PutPurpose`). A put that only
- * removes documents is never refused. Refused writes are then kept only in memory. Reading and removing continue. A store that does
- * not manage its own space, such as a `shared` one, may ignore the purpose.
+ * removes documents is never refused. Until there is space again, new `RefusedWrites` are kept only in memory. Reading and removing
+ * continue. A store that does not manage its own space, such as a `shared` one, may ignore the purpose.
  *
  * **Concurrency.** Any method may be called at any time. `close` waits for earlier calls, but ends a backup early, since its reader
  * may be slow, and may abort `aggregate`. The aborted calls, and all calls after `close`, reject with `store_unavailable`.
@@ -171,7 +171,7 @@ export interface StoreDriver extends Omit<StoreParts, 'records' | 'documents'> {
 }
 
 /**
- * The methods of `RecordStore`, except those that `openStore` adds.
+ * The methods of `RecordStore` as a driver implements them; `openStore` adds the rest.
  *
  * `append` and `put` return undefined, not void: void would accept an async function, although no caller awaits its promise.
  */
@@ -190,10 +190,10 @@ export interface DriverDocuments extends Omit<DocumentStore, 'put' | 'getInOrder
   put(documents: DocumentPut, purpose: PutPurpose, ticket: CommitTicket<unknown>, lock?: Lock): undefined
 }
 
-/** Locks of a store that is `shared`. There the driver itself refuses every call that names a lost lock. */
+/** Locks of a store that is `shared`. The driver of such a store itself refuses every call that names a lost lock. */
 export interface DriverLocks extends Pick<Locks, 'onLost'> {
   /**
-   * @param ticket resolves when the commits of all earlier calls are delivered; with undefined if the lock may not be taken
+   * @param ticket resolves when the commits of all earlier calls are delivered; its result is undefined if the lock was not taken
    * @param from if present, the lock is taken only if it is free or held by this owner; if absent, it is always taken
    */
   take(

@@ -4,7 +4,7 @@ export interface Committer<Item, Result> {
   /**
    * Makes a group durable. If the promise rejects, no item of the group counts as kept.
    *
-   * @param begun called when the commit only has to wait for the disk: from then on the next group may be prepared
+   * @param begun called when the commit has only to wait for the disk, so that the next group can be prepared meanwhile
    * @returns one result per item, in order; an Error rejects only the ticket of its item
    */
   commit(items: readonly Item[], begun: () => void): Promise<readonly (Result | Error)[]>
@@ -31,7 +31,7 @@ export class GroupCommit<Item extends { readonly ticket: CommitTicket<Result> },
   #running = false
   /** The entry most recently taken out of the queue. */
   #newest: Group<Item> | Task | undefined
-  /** Whether to prepare items of the next group when they are pushed: while a commit or task runs, until `prepare` refuses one. */
+  /** Whether items are prepared as they are pushed: true while a commit or `between` task runs, until `prepare` refuses an item. */
   #isPreparing = false
 
   /**
@@ -99,7 +99,7 @@ export class GroupCommit<Item extends { readonly ticket: CommitTicket<Result> },
   }
 
   /**
-   * Runs `task` as soon as no group is being committed, before the queue. Items of the next group may already be prepared, so the
+   * Runs `task` as soon as no group is being committed, ahead of the queue. Items of the next group may already be prepared, so the
    * task must not change anything that their preparation relied on.
    */
   between<T>(task: () => Promise<T>): Promise<T> {

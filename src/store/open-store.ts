@@ -221,7 +221,7 @@ class PendingAppends {
   submit(write: Append, ticket: Ticket<Receipt>): undefined {
     const { thingId, id, documents, lock } = write
     if (id === undefined) return this.#limit.run(ticket, own => this.#append(write, own), lock)
-    // A copy with documents is passed to the driver after the first write, since its documents still take effect.
+    // A repeat with documents is not a copy: the driver gets it after the first write, because its own documents take effect.
     const copied = documents ? undefined : this.inFlight(thingId, id)
     if (copied) {
       return settle(
@@ -247,7 +247,7 @@ class PendingAppends {
           limited.resolve(receipt)
           copies?.resolve(receipt)
         },
-        // Synchronously: later calls with the same lock must be rejected before they commit, and the caller may reuse the id.
+        // Rejects synchronously, so that later calls with the same lock fail before they commit, and the caller can reuse the id.
         reject: error => {
           settled()
           limited.reject(error)
@@ -265,7 +265,7 @@ function nameOf(thingId: string, id: string): string {
   return `${thingId} ${id}`
 }
 
-/** Locks in memory, for a store that only one process uses. Calls commit in order, so a lock is checked when a call begins. */
+/** Locks in memory, for a store that only one process uses. Calls commit in order, so a check when a call begins is enough. */
 export class SoleLocks implements Locks {
   readonly node: string
   readonly #committed: () => Promise<unknown>
@@ -291,7 +291,7 @@ export class SoleLocks implements Locks {
 
   async take(name: string): Promise<TakenLock> {
     const taken = this.begin(name)
-    // If the lock is free, its last owner has released it and has no calls in flight.
+    // Waits for the calls of the previous owner. A free lock has none: its last owner had no calls in flight on releasing it.
     if (taken.before !== undefined) await this.#committed()
     return taken
   }

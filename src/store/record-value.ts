@@ -36,12 +36,12 @@ export function encodeRecord({ value, geo }: Measured): Buffer {
 
 const headWithoutGeo = '\0'
 
-/** Like `encodeRecord`, but returns a string (UTF-8 when stored) for a record without geo, since a string is cheaper to make. */
+/** Like `encodeRecord`, but returns a string (UTF-8 when stored) for a record without a geo, since a string is cheaper to make. */
 export function recordValue(record: StoredRecord): Buffer | string {
   return record.geo ? encodeRecord(record) : headWithoutGeo + record.value
 }
 
-/** @param datetime milliseconds @param valueStart byte offset of the value; default: directly after kind and geo */
+/** @param datetime milliseconds @param valueStart byte offset of the value; default: directly after the kind and the geo */
 export function decodeRecord(
   key: string,
   datetime: number,

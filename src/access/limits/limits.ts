@@ -76,7 +76,7 @@ export class Limits {
   }
 
   /**
-   * Counts a refused request from an address.
+   * Counts a refused request against its address if the request had an invalid credential.
    *
    * @returns the error to send: `too_many_failed_credentials` after too many invalid credentials from the address, else `error`
    */
@@ -176,7 +176,7 @@ export class FailedCredentials {
    * Counts an invalid credential.
    *
    * @param address the address of the client itself, not of a trusted proxy
-   * @returns for how many seconds invalid credentials, including this one, are refused as too many; 0 if they are not too many
+   * @returns the number of seconds for which invalid credentials are refused, starting with this one; 0 if there are not too many
    */
   note(address: string): number {
     const now = this.#now()

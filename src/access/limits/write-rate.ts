@@ -16,7 +16,7 @@ type ArrivingWrite = Parameters<WriteRate['enter']>[0]
 
 /** Largest burst of a thing: as much as its rate allows in this time, milliseconds (contract §9). */
 const burst = 5_000
-/** Largest debt with which writes over MQTT wait instead of being refused, milliseconds (contract §9). */
+/** Largest debt of a thing at which its MQTT writes wait instead of being refused, milliseconds (contract §9). */
 const longestWait = 30_000
 /** Maximum size of a thing's waiting writes with overhead, bytes. Without it, a thing that keeps reconnecting could fill memory. */
 const mostWaiting = 8 * 1024 * 1024
@@ -24,7 +24,7 @@ const mostWaiting = 8 * 1024 * 1024
 const overhead = 1_024
 /** How long all MQTT writes of a thing are refused after one was refused, milliseconds: enough for its connection to close. */
 const refusedFor = 1_000
-/** Minimum time between two dropped writes of a thing that are listed, milliseconds. */
+/** Minimum time between two entries in a thing's list of refused writes for writes that exceed the rate, milliseconds. */
 const noteInterval = 1_000
 /** Number of ledgers at which idle ledgers are removed for the first time. */
 const firstSweep = 1_024
@@ -40,7 +40,7 @@ interface WaitingWrite {
 interface Ledger {
   /** Arrival of the latest write. */
   arrivedAt: number
-  /** When all writes so far will be paid for. `recordsPaid`: when all records so far will be paid for. */
+  /** When all writes so far will be paid for; `recordsPaid` is the same for all records so far. */
   writesPaid: number
   recordsPaid: number
   /** The waiting writes, in order of arrival, which is also ascending order of `due`. */
@@ -51,7 +51,7 @@ interface Ledger {
   notedUntil: number
 }
 
-/** Limits the rates of all things by the generic cell rate algorithm, which only stores when a thing's writes will be paid for. */
+/** Limits the rates of all things by the generic cell rate algorithm, which needs only `writesPaid` and `recordsPaid`. */
 export class ThingRates implements WriteRate {
   readonly #parts: ThingRatesParts
   readonly #now: () => number
@@ -99,9 +99,9 @@ export class ThingRates implements WriteRate {
     if (!commit.isElsewhere) return
     const { thingId, receivedAt } = commit
     const records = recordCount(commit)
-    // A commit without records is not a write by itself: it sets a state, or the latest record after a removal.
+    // A commit without records is not a write by itself: it sets a state or, when records are removed, the latest record.
     if (records === 0) return
-    // If the commit arrives here late, part of it is paid for already.
+    // The debt has been shrinking since the other node received the write, even if the commit arrives here late.
     const arrivedAt = this.#now() - Math.max(0, now - receivedAt)
     const ledger = this.#ledgerOf(thingId, arrivedAt)
     ledger.writesPaid = Math.max(ledger.writesPaid, arrivedAt) + this.#writeCost

@@ -8,14 +8,14 @@ import type { Ended } from './ended.ts'
 /** How long to wait before a failed read is tried again, milliseconds. */
 const retryAfter = 500
 
-/** For each kind, the prefix of document names. If such a document is removed, a token, a session or a thing has ended. */
+/** Prefixes of the names of token, session and thing documents. If one is removed, its token, session or thing has ended. */
 const kinds = { tokens: tokenPrefix, sessions: accessSessionPrefix, things: thingPrefix } as const satisfies {
   readonly [Kind in keyof Ended]-?: string
 }
 
 interface EndedElsewhereParts {
   readonly documents: Pick<DocumentStore, 'get'>
-  /** Called immediately with the tokens, sessions and things whose cached data are outdated. */
+  /** Called immediately with the tokens, sessions and things whose cached data may be outdated. */
   readonly onChange: (changed: Ended) => void
   /** Called with the tokens, sessions and things that have ended, once their documents are known to be removed. */
   readonly onEnd: (ended: Ended) => void
@@ -131,7 +131,7 @@ export class NodeAbsence {
     }
     this.#missed++
     if (this.#isAbsent || performance.now() - this.#thereAt <= longestSilence) return
-    // After a single missed check, the process may just have been paused, and may only now renew its presence.
+    // If this is the first missed check, maybe the process was only paused, and will be among the live nodes again shortly.
     if (this.#missed === 1) return this.#onSilent()
     this.#isAbsent = true
     this.#onAbsent()

@@ -35,7 +35,7 @@ export async function endSessions(
   })
 }
 
-/** The puts that remove sessions. They do not remove the sessions' entries from the document of their thing. */
+/** The puts that remove the documents of sessions and their tokens, but not the entries for the sessions in thing documents. */
 export function endOf(
   sessions: readonly Pick<AccessSessionEntry, 'sessionId' | 'hash'>[],
 ): Record<string, null> {

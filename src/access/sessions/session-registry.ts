@@ -21,11 +21,11 @@ import { endOf, endSessions } from './end-sessions.ts'
 
 /** Length of a day, seconds. */
 const day = 24 * 3_600
-/** Longest lifetime of a session minted by the operator or a thing, seconds. Even forgotten sessions end. */
+/** Longest lifetime of a session minted by the operator or a thing, seconds; limited so that forgotten sessions end, too. */
 const longest = { operator: 366 * day, thing: 30 * day }
 const maximumThings = 1_000
 const maximumOfThing = 100
-/** A page of the list ends when it has at least this many thing ids, since each session can have 1,000 ids. */
+/** Number of thing ids at which a page of the list ends. Limits the size of a page, since each session can have 1,000 ids. */
 const thingsOfPage = 20_000
 const sessionsAtOnce = 20
 
@@ -51,7 +51,7 @@ export function createAccessSessionRegistry(parts: AccessSessionRegistryParts): 
       if (ids !== '*' && !(ids.length === 0 && topics.length > 0)) assertThingIds(ids)
       const names = ids === '*' ? [] : ids.map(thingName)
       const session = newSession({ things: ids, access, ...(topics.length > 0 && { topics }) }, lifetime)
-      // A session for a missing thing is a mistake that nobody would notice.
+      // Refused if a thing does not exist: otherwise nobody would notice a mistyped id.
       await documents.transact(names, found => {
         const missing = names[found.indexOf(undefined)]
         if (missing !== undefined) {

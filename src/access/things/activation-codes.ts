@@ -108,7 +108,7 @@ export function createActivationCodes(documents: DocumentStore): ActivationCodes
           ...thing,
           tokens: tokens.map(entry => (entry.hash === hash ? fresh.entry : entry)),
         },
-        // The token is unused, so it is in no cache.
+        // No cache has to forget the token, since it was never used.
         [tokenName(hash)]: null,
         ...fresh.put,
       }

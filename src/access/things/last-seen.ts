@@ -13,7 +13,7 @@ interface Times {
 /** When each thing was last seen and last written to, on any node. If a process is killed, times of the last minute are lost. */
 export class LastSeen {
   readonly #documents: DocumentStore
-  /** Times that are not stored yet, by thing id. Two maps of numbers, since every write changes both times. */
+  /** Times that are not stored yet, by thing id. Two maps of numbers, since one map would need a new object for each write. */
   readonly #seen = new Map<string, number>()
   readonly #written = new Map<string, number>()
   readonly #timer: NodeJS.Timeout
@@ -25,7 +25,7 @@ export class LastSeen {
     this.#timer.unref()
   }
 
-  /** Notes that the thing has used its token. */
+  /** Notes that the thing was seen now. */
   note(thingId: string): void {
     this.#seen.set(thingId, Date.now())
   }
@@ -78,7 +78,7 @@ export class LastSeen {
       try {
         await this.#writePart(part)
       } catch {
-        // The next flush tries again. No report is needed: writes that fail show that the store has failed.
+        // The next flush tries again. This failure needs no report: if the store has failed, writes of records report it.
         return
       }
       for (const [thingId, { at, written }] of part) {

@@ -9,9 +9,9 @@ const retryAfter = 60_000
 
 /**
  * Removes the data of removed things in the background, one thing after another, on one node at a time. A removal begins with a
- * document, which is put when the thing is removed from the registry, and ends when that document is removed. If it is interrupted,
- * it continues at the next start or on another node. A write that was authorised before the removal but appended after it leaves
- * records that nobody can reach, since ids are never reused.
+ * document, which is put when the thing is removed from the registry, and ends when that document is removed.
+ * An interrupted removal continues at the next start or on another node. A write that was authorised before the removal but
+ * appended after it leaves records that nobody can reach, since ids are never reused.
  */
 export class RemovedThings {
   readonly #documents: DocumentStore
@@ -38,7 +38,7 @@ export class RemovedThings {
   async #work(stop: AbortSignal): Promise<void> {
     stop.addEventListener('abort', () => this.wake(), { once: true })
     while (!stop.aborted) {
-      // Created before the list is read, since the list may miss a removal that begins meanwhile.
+      // Created before the list is read, so that a removal that begins too late to be listed still ends the wait below.
       this.#waking = new AbortController()
       await this.#removeAll(stop).catch(() => {})
       await rest(retryAfter, this.#waking.signal)

@@ -3,7 +3,7 @@ import { catalogue, type FieldError, type Reason } from '../../errors.ts'
 import { CommandError, exitStatus } from '../exit.ts'
 import type { Credential } from './credential.ts'
 
-/** An error answer of the server (contract §6). */
+/** An error answer from the server (contract §6). */
 export class RefusedError extends CommandError {
   /** Reason code (docs/reference/errors.md); empty if the answer is not from a Thingwire server. */
   readonly reason: string
@@ -29,7 +29,7 @@ export class RefusedError extends CommandError {
   }
 }
 
-/** There was no answer. For example, no program listens, the host name is unknown, or the connection broke. */
+/** There was no answer. For example, nothing listens on the port, the host name is unknown, or the connection broke. */
 export class UnreachableError extends CommandError {
   constructor(url: string, cause: unknown) {
     super(exitStatus.unreachable, `no answer from ${url}: ${unreachableText(url, cause)}`)

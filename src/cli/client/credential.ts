@@ -27,7 +27,7 @@ export interface Credential {
   readonly ifUnknown: string
 }
 
-/** A token in quotes, as `jq` prints it without -r, and as files with variables contain it. */
+/** A token in quotes, as printed by `jq` without -r or copied from a `.env` file. */
 const quotedToken = /^(["'])([\w-]{43})\1$/
 const credentialForm = /^[\x21-\x7e]+$/
 

@@ -24,6 +24,6 @@ export interface Forwarding {
     readonly message: string
     readonly refusedAt: string
   }[]
-  /** Ids in the thing map that no thing of the server has. Absent if the server has an older version. */
+  /** Ids in the thing map that no thing of the forwarding server has. Absent if that server has an older version. */
   readonly unknownThings?: readonly string[]
 }

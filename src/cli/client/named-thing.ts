@@ -68,7 +68,7 @@ export async function thingCalled(client: ServerClient, named: string): Promise<
   )
 }
 
-/** The error for a name that no thing has. A session for certain things cannot see other things. */
+/** The error if no thing with this name is found. A session for certain things cannot see whether another thing has the name. */
 async function noneCalled(client: ServerClient, named: string): Promise<CommandError> {
   const principal = await readPrincipal(client)
   if (principal.kind !== 'session' || principal.things === '*')

@@ -149,13 +149,13 @@ function parseMqttUrl(text: string): URL {
   throw usageError('--mqtt-url must be of the form mqtt://host:1883 or mqtts://host:8883')
 }
 
-/** The MQTT URL: the host of the HTTP URL, TLS if HTTP has TLS, and the port that the server names; undefined without a port. */
+/** The MQTT URL: the host of the HTTP URL, TLS if HTTP has TLS, and the port that the server names; undefined if it names none. */
 async function mqttUrl(url: URL, base: string): Promise<URL | undefined> {
   const isSecure = url.protocol === 'https:'
   const said = await fetch(`${base}/dashboard.json`)
     .then(response => response.json() as Promise<{ mqttPort?: number; mqttsPort?: number }>)
     .catch(() => ({ mqttPort: Number(process.env.THINGWIRE_MQTT_PORT || 1883), mqttsPort: 8883 }))
-  // If a proxy adds TLS in front of the server, the server itself names no port for MQTT with TLS.
+  // If a proxy adds TLS, the server itself names no port for MQTT with TLS; the usual port is assumed.
   const port = isSecure ? (said.mqttsPort ?? (said.mqttPort && 8883)) : said.mqttPort
   if (!port) return undefined
   return new URL(`${isSecure ? 'mqtts' : 'mqtt'}://${url.hostname}:${port}`)

@@ -107,7 +107,7 @@ async function ofOneThing(client: ServerClient, operands: readonly string[], fla
   return { things: [thing], keys: wanted }
 }
 
-/** Refuses a name instead of an id: another thing may have the name by mistake, and a removal cannot be undone. */
+/** Refuses a name where an id is required: another thing may have the name by mistake, and a removal cannot be undone. */
 function assertMeant(
   { thingId }: NamedThing,
   named: string | undefined,

@@ -96,7 +96,7 @@ export async function loadServerOptions(
   typed: TypedNames = {},
 ) {
   const { loadOptions } = await import('../../server/options/load-options.ts')
-  // These variables are for commands that talk to a server. They may also be set in a shell that starts a server.
+  // A shell that starts a server may also have these variables for client commands; `loadOptions` would refuse them.
   const { THINGWIRE_URL: _url, THINGWIRE_TOKEN: _token, ...environment } = process.env
   return await loadOptions(flags, environment, typed)
 }

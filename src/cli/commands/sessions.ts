@@ -29,7 +29,7 @@ interface ListedSession {
   readonly expiresAt: string
 }
 
-/** Longest lifetimes by kind of credential, days (src/access/sessions/session-registry.ts). A session cannot create sessions. */
+/** Longest lifetimes by kind of credential, days (see session-registry.ts). The server refuses the request of a session anyway. */
 const longestDays = { thing: 30, admin: 366, session: 366 } as const
 const unitSeconds = { s: 1, m: 60, h: 3_600, d: 86_400 } as const
 

@@ -152,7 +152,7 @@ async function list(
   const query = filters.size === 0 ? '' : `?${filters}`
   await noteIfSome(client)
   const found = await client.listAll<ListedThing, 'things'>(`/v2/things${query}`, 'things')
-  // Sorted as on the page: by name, with sensor 2 before sensor 10. The server sorts things by their random ids.
+  // Sorted as on the web page: by name, with sensor 2 before sensor 10. The server sorts things by their random ids.
   const { compare } = new Intl.Collator(undefined, { numeric: true })
   found.sort((one, other) => compare(one.name, other.name) || compare(one.thingId, other.thingId))
   if (flags.json) return await printJson({ things: found })

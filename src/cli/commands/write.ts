@@ -111,7 +111,7 @@ function refuseOptions(flags: Flags, names: readonly (keyof Flags)[], why: strin
   throw usageError(`--${option} is ${why}`)
 }
 
-/** Writes the readings of a command line, in one write. */
+/** Writes the readings given on the command line, in one write. */
 export async function writeReadings(
   named: string | undefined,
   operands: readonly string[],
@@ -143,7 +143,7 @@ export async function writeReadings(
     isEndless: false,
     onWait,
   })
-  // Thanks to its write id, the write can be sent again if its answer is lost.
+  // Thanks to the write id, the server does not store the write twice if it is sent again after a lost answer.
   const body = { id: randomUUID(), ...writeFlags(flags), values }
   const rejected = await withRetry(
     () => client.post<{ rejected?: object[] }>(`/v2/things/${thing.thingId}`, body),

@@ -20,7 +20,7 @@ import { createSession, type RegisteredInstrument, registerInstruments } from '.
 import { readVoyage, readVoyageUnderWay } from './voyage.ts'
 import { openWatcher } from './watcher.ts'
 
-/** How much of today's voyage is over at the start, milliseconds: long enough to fill a one-hour chart, with over an hour to go. */
+/** How much of the voyage is over when the demo starts, milliseconds: enough to fill a one-hour chart, with over an hour to go. */
 const alreadySailed = 165 * 60_000
 
 export interface DemoOptions {
@@ -44,7 +44,7 @@ export async function runDemo(options: DemoOptions): Promise<number> {
   const dataDir = await mkdtemp(join(tmpdir(), 'thingwire-demo-'))
   process.on('exit', () => rmSync(dataDir, { recursive: true, force: true }))
   const stopping = new AbortController()
-  // Ctrl-C may arrive twice: from the terminal, and passed on by npm.
+  // Not `once`, since Ctrl-C may arrive twice, from the terminal and from npm, and the second signal would kill the process.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stopping.abort())
   const stopped = once(stopping.signal, 'abort').then(() => (options.exit ? exitStatus.interrupted : 0))
   const server = await start(dataDir, options.options)

@@ -5,7 +5,7 @@ import { call, type RegisteredInstrument } from './service.ts'
 
 /** Sends the records of one instrument to the server. */
 export interface Door {
-  /** Maximum number of concurrent writes when the device sends stored measurements. */
+  /** Maximum number of concurrent writes while the history is sent. */
   readonly writesInFlight: number
   /** Resolves when the records are durable or, over MQTT, have been refused. @throws Error naming the cause of a failure */
   write(records: readonly InstrumentRecord[]): Promise<void>
@@ -32,7 +32,7 @@ function httpDoor(url: string, { thingToken }: RegisteredInstrument): Door {
 /** Sends a QoS 1 PUBLISH for each write, pipelined on one connection. */
 async function mqttDoor(url: string, { thingToken }: RegisteredInstrument): Promise<Door> {
   const client = await connectAsync(url, { username: thingToken, reconnectPeriod: 0 })
-  // If the server is gone, pending writes fail: the demo does not wait for it to return.
+  // When the connection closes, pending writes fail at once: the demo does not wait for the server to come back.
   client.once('close', () => client.end(true))
   return {
     writesInFlight: 64,

@@ -8,7 +8,7 @@ const day = 86_400_000
 const daysBefore = 3
 const measurementsPerWrite = 60
 
-/** The rows of the voyage as if it had also ended one, two and three days before `now`; oldest first. */
+/** The rows of three copies of the voyage, which end three days, two days and one day before `now`; oldest first. */
 export async function earlierRows(now: Date): Promise<readonly Row[]> {
   const ends = Array.from({ length: daysBefore }, (_, at) => now.getTime() - (daysBefore - at) * day)
   const voyages = await Promise.all(ends.map(end => readVoyage(new Date(end))))
@@ -34,7 +34,7 @@ export interface Passage {
 /**
  * Sends measurements as fast as the server accepts them.
  *
- * @param onStored called with the number of records that each acknowledged write has stored
+ * @param onStored called after each stored write, with its number of records
  * @throws Error if a write was not acknowledged
  */
 export async function sendHistory(

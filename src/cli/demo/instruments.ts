@@ -3,7 +3,7 @@ import { datetimeAt, positionKey, type Row } from './voyage.ts'
 /** An instrument on board. Each instrument is a separate thing. */
 export interface Instrument {
   readonly name: string
-  /** Keys of the resources that the instrument writes. Most are names of columns of the voyage. */
+  /** Keys of the resources that the instrument writes. Most are names of columns of voyage.csv. */
   readonly keys: readonly string[]
   readonly door: 'HTTP' | 'MQTT'
   /** Number of rows of the voyage that make up one measurement. */
@@ -54,7 +54,7 @@ export function measurementsOf(instrument: Instrument, rows: readonly Row[]): re
   })
 }
 
-/** Joins up to `most` measurements into one write, like a device that was offline. A refused measurement stays separate. */
+/** Joins up to `most` measurements into one write, as a device does after it was offline. A refused measurement stays separate. */
 export function inBatches(measurements: readonly Measurement[], most: number): readonly Measurement[] {
   const batches: Measurement[] = []
   let sizeOfLast = 0

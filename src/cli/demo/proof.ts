@@ -12,7 +12,7 @@ import type { Watcher } from './watcher.ts'
 /**
  * Compares the records that were sent with those seen live and those stored, and prints the result.
  *
- * @returns whether every record was seen live, in order, and reads back as it was sent, and every refused write is listed
+ * @returns whether every record was seen live in order and reads back as it was sent, and whether every refused write is listed
  */
 export async function prove(
   server: Server,
@@ -56,7 +56,7 @@ async function seenLive(
     passages.every(
       ({ instrument }, at) => watcher.readingsOf(instrument.thingId).length >= (sent[at] ?? 0),
     ) && isDeepStrictEqual(watcher.positions.at(-1), last)
-  // A timeout is no error here: the comparison reports what has not arrived.
+  // A timeout is not an error here: the comparison reports what has not arrived.
   await watcher.until(isAll).catch(() => {})
   await watcher.close()
   return passages.map(({ instrument, writes }) => faultIn(watcher.readingsOf(instrument.thingId), writes))
@@ -115,7 +115,7 @@ function placeOfLast({ positions }: Watcher): string {
 
 /**
  * Checks that every reading has arrived once and in order. The readings of a write must be together and in the order of the write.
- * If a write was acknowledged before another write was sent, it must arrive before the other write.
+ * If one write was acknowledged before another was sent, the first must arrive before the second.
  *
  * @returns what is wrong; undefined if nothing is wrong
  */

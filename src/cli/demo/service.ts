@@ -11,7 +11,6 @@ export interface RegisteredInstrument extends Instrument {
 /** How long the link that the demo prints is valid, seconds. */
 const sessionLength = 86_400
 
-/** Creates a thing for each instrument. */
 export async function registerInstruments(url: string, adminKey: string): Promise<RegisteredInstrument[]> {
   const registered: RegisteredInstrument[] = []
   for (const instrument of instruments) {
@@ -68,7 +67,6 @@ export async function readRecords(resource: string): Promise<InstrumentRecord[]>
   return lines.map(line => asSent(JSON.parse(line) as GivenRecord))
 }
 
-/** The latest record of one resource. */
 export async function readLatest(resource: string): Promise<InstrumentRecord | undefined> {
   const [latest] = await call<GivenRecord[]>(resource)
   return latest && asSent(latest)

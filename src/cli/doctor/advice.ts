@@ -1,6 +1,6 @@
 import { catalogue, type Reason } from '../../errors.ts'
 
-/** What to change in a device after a refused write, if the text of the reason does not say so. */
+/** What to change in a device after a refused write. A reason is absent if its text in the catalogue is enough. */
 const advices: Partial<Record<Reason, string>> = {
   invalid_utf8: 'send text as UTF-8, binary values as base64',
   invalid_body: 'send an object: {"values":[{"key":"temperature","value":21.5}]}',
@@ -31,11 +31,10 @@ const advices: Partial<Record<Reason, string>> = {
 interface Refusal {
   readonly reason: string
   readonly message: string
-  /** The beginning of the body, which may not be JSON. */
+  /** The beginning of the body, which need not be JSON. */
   readonly excerpt: string
 }
 
-/** Advice on a refused write. */
 export function adviceFor({ reason, message, excerpt }: Refusal): string {
   if (!Object.hasOwn(catalogue, reason)) return 'see docs/reference/errors.md'
   if (reason === 'invalid_json') return jsonAdvice(message, excerpt)
@@ -52,7 +51,7 @@ const string = /"(?:[^"\\]|\\.)*"/g
 const excerptLength = 200
 
 function jsonAdvice(message: string, excerpt: string): string {
-  // An excerpt lacks the end of a long body, but the message may quote a faulty word from the end.
+  // The message is searched as well, since it may quote a faulty word from the end of a long body, which the excerpt lacks.
   const text = `${excerpt.replace(string, '""')} ${message.replace(string, '""')}`
   const [missing] = noValue.exec(text) ?? []
   if (missing !== undefined) return `leave out a failed reading: ${missing} is not JSON`

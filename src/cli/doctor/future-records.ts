@@ -15,8 +15,8 @@ import { type Finding, fault, ok } from './finding.ts'
 const check = 'future records'
 
 /**
- * Looks for records with a datetime that the server would now refuse as too late. They were written while the server's clock was
- * ahead, and stay the latest of their resources. Checks the named thing or the thing of the token, else all things.
+ * Looks for records whose datetime is so far ahead that the server would now refuse it. They were written while the server's clock
+ * was ahead, and stay the latest of their resources. Checks the named thing or the thing of the token, else all things.
  */
 export async function checkFutureRecords(
   client: ServerClient,
@@ -27,7 +27,7 @@ export async function checkFutureRecords(
   const things = one
     ? [await findThing(client, named)]
     : client.list<ListedThing, 'things'>('/v2/things', 'things')
-  // Uses the server's clock or this machine's, whichever is later: by a clock that is behind, correct datetimes may seem too late.
+  // Uses the later of the server's clock and this machine's: a clock that is behind makes correct datetimes seem too far ahead.
   const from = wholeSecond(Math.max(serverTime, Date.now()) + futureTolerance)
   const found = { things: 0, resources: 0, records: 0, last: '', thingId: '' }
   for await (const { thingId } of things) {
@@ -47,7 +47,7 @@ export async function checkFutureRecords(
   return [fault(check, text, advice(principal, found, { from, serverTime }))]
 }
 
-/** Takes the time from the Date header. `utils/date` returns the receipt time, which stays ahead after the clock was ahead. */
+/** Takes the time from the Date header: the receipt time in `utils/date` stays ahead after a clock that was ahead is corrected. */
 async function askServer(client: ServerClient): Promise<{ principal: Principal; serverTime: number }> {
   const principal = await readPrincipal(client)
   const { headers } = await client.open('/v2/principal', { headers: { accept: 'application/json' } })
@@ -59,7 +59,7 @@ function wholeSecond(time: number): string {
   return new Date(Math.ceil(time / 1000) * 1000).toISOString().replace('.000Z', 'Z')
 }
 
-/** Makes only one request if no record is late. States of magic resources do not count: a state may be newer than any record. */
+/** The resources with records at or after `from`. States of magic resources do not count: a state may be newer than all records. */
 async function resourcesAfter(client: ServerClient, thing: NamedThing, from: string) {
   const suspicious: string[] = []
   for (const { key, values } of await newestRecords(client, thing.thingId)) {
@@ -69,7 +69,7 @@ async function resourcesAfter(client: ServerClient, thing: NamedThing, from: str
   return (await Promise.all(looked)).filter(each => each !== undefined)
 }
 
-/** Advises a dry run, since the server's present clock may be wrong. */
+/** Advises a dry run, since the records may be right and the server's present clock wrong. */
 function advice(
   { kind }: Principal,
   { things, thingId }: { readonly things: number; readonly thingId: string },

@@ -12,7 +12,7 @@ const advices: Readonly<Record<number, readonly [text: string, advice: string]>>
 
 /** Sends CONNECT with the credential as password, like a device, and reads the CONNACK. */
 export async function checkMqttConnect(socket: Socket, credential: Credential): Promise<Finding> {
-  // Loaded here, since other commands do not need it.
+  // mqtt-packet is loaded here, since other commands do not need it.
   const { default: mqttPacket } = await import('mqtt-packet')
   const connect = mqttPacket.generate({
     cmd: 'connect',

@@ -15,9 +15,9 @@ const refusingCodes: ReadonlySet<string> = new Set(['4', '5'])
 const sample =
   /^thingwire_(http_errors|mqtt_broken_off|mqtt_connects)_total\{(?:reason|return_code)="(\w+)"\} (\d+)$/gm
 
-/** Reports how many credentials the server has refused. They belong to no thing, so no page of a thing shows them. */
+/** Reports how often the server has refused a credential. Such a refusal belongs to no thing, so no page of a thing shows it. */
 export async function checkRefusedCredentials(client: ServerClient): Promise<Finding[]> {
-  // Only the operator may read the metrics. A refused request would itself be counted as a refused credential.
+  // Only the operator may read the metrics, and a refused request for them would itself count as a refused credential.
   if ((await readPrincipal(client)).kind !== 'admin') return []
   // A server inside a host program may have no metrics.
   const metrics = await orIfRefused(client.open('/metrics'), 404, undefined)
@@ -32,7 +32,7 @@ export async function checkRefusedCredentials(client: ServerClient): Promise<Fin
   })
   const check = 'credentials'
   if (refused.length === 0) return [ok(check, 'the server has refused no credential since its start')]
-  // Over MQTT, a refused will is also counted as a refused credential.
+  // The server also sends CONNACK 5 if it refuses the will, so the credential may be right.
   const isWill = refused.some(text => text.includes('CONNACK 5'))
   // A client without a credential is closed when it publishes on a topic that has no token.
   const isElsewhere = refused.some(text => text.includes('(forbidden)'))

@@ -23,11 +23,11 @@ interface ListedRefusal {
 }
 
 /**
- * A finding for each kind of refused write, and for each cause of rejected connections. A refusal before the newest record is only
- * a note, since a later write has succeeded.
+ * A finding for each kind of refused write, and for each cause of rejected connections. A refusal that is older than the newest
+ * record is only a note, since a later write has succeeded.
  *
  * @param newest datetime of the newest record, milliseconds since the epoch
- * @param relayed when a thing with topics of §7.10 was last seen, milliseconds since the epoch. Such a thing may have no records
+ * @param relayed if the thing has topics of §7.10, and so may write no records: when it was last seen, milliseconds since the epoch
  */
 export async function refusedWriteFindings(
   client: ServerClient,

@@ -6,7 +6,7 @@ import { durationText } from '../progress.ts'
 import { type Finding, fault, note, ok } from './finding.ts'
 import { stepTimeout } from './network.ts'
 
-/** Two clocks that differ by this much or more are reported as a fault, milliseconds. */
+/** Smallest difference of two clocks that is reported as a fault, milliseconds. */
 const clockTolerance = 10_000
 
 interface Readiness {
@@ -44,7 +44,7 @@ export async function checkReady(url: string): Promise<Finding[]> {
   return [fault('server', `no Thingwire server answers at ${url}: ${what}`, advice)]
 }
 
-/** Whether a Thingwire server gave the answer. Its errors have a reason; `not_found` would mean that the URL has a wrong path. */
+/** Whether a Thingwire server gave the answer: its errors have a reason. `not_found` does not count: the URL has a wrong path. */
 function isThingwire(answer: Readiness | null | undefined): answer is Readiness {
   if (answer?.status === 'ready') return true
   return answer?.status === 'error' && typeof answer.reason === 'string' && answer.reason !== 'not_found'

@@ -22,7 +22,7 @@ export async function checkThing(client: ServerClient, named: string | undefined
   const listed = principal.kind === 'thing' ? undefined : await describeThing(client, thing.thingId)
   const relayed = listed?.topics?.length && listed.lastSeen !== null ? Date.parse(listed.lastSeen) : undefined
   const refused = await refusedWriteFindings(client, thing.thingId, newest, relayed)
-  // With the thing's own token, the thing was last seen when this command used the token.
+  // If this command uses the thing's own token, `lastSeen` is the time of this command and says nothing about the device.
   if (principal.kind === 'thing') return refused
   if (listed) return [seenFinding(listed, newest), ...topicFindings(principal, listed), ...refused]
   const advice = 'thingwire things list shows all things'

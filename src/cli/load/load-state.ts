@@ -8,7 +8,7 @@ import { makeDirectory } from '../../core/files/make-directory.ts'
 export interface LoadPosition {
   /** Number of batches that the server has acknowledged. */
   readonly batches: number
-  /** Digest of all these batches, which shows whether the file has changed since. */
+  /** Digest of all these batches. If a later run gets another digest, the file has changed. */
   readonly chain: string
   /** Number of records and lines that were refused and left out. */
   readonly refused: number
@@ -31,7 +31,7 @@ export class LoadState {
   readonly #file: string
   #kept: Kept = { version: 1, ...atBegin }
 
-  /** @param load texts that identify this load: server, thing, path of the file */
+  /** @param load texts that identify this load: command, server, thing, path of the file */
   constructor(load: readonly string[]) {
     const home = process.env.XDG_STATE_HOME || join(homedir(), '.local', 'state')
     const name = hash('sha256', JSON.stringify(load)).slice(0, 32)
@@ -44,7 +44,7 @@ export class LoadState {
       const kept = JSON.parse(text) as Kept
       if (kept.version === 1) this.#kept = kept
     } catch {
-      // There is no such file, or a crash has cut it off.
+      // The file is missing, or a crash has truncated it.
     }
   }
 

@@ -37,11 +37,11 @@ export interface LoadCounts {
 }
 
 /**
- * Writes lines in batches, one after another. If an acknowledgement is lost, this run or the next sends the batch again. A batch
- * takes effect only once: its records have datetimes, or it has a write id that is derived from all batches so far.
+ * Writes lines in batches, one after another. If an acknowledgement is lost, this run or the next sends the batch again. The server
+ * recognises the repeated batch by the datetimes of its records, or by a write id that is derived from all batches so far.
  *
  * @param source returns the lines from the first one on, each time it is called
- * @throws CommandError that names the refused lines: their batch is not written, but all batches before are
+ * @throws CommandError that names the refused lines: their batch is not written, but all earlier batches are
  */
 export async function load(
   source: () => AsyncIterable<Addressed>,

@@ -19,10 +19,10 @@ const silence = 35_000
 const longestPause = 30
 
 /**
- * Yields the events of a stream of server-sent events (contract §8). After a lost connection, it connects again with the id of the
+ * Yields the events of a stream of server-sent events (contract §8). If the connection is lost, connects again with the id of the
  * last event, so that the server sends the missed events.
  *
- * @throws CommandError if the first connection fails, or the credential or the thing is gone
+ * @throws CommandError if the first connection fails, or if the server refuses the stream for good
  */
 export async function* eventsOf(
   client: ServerClient,

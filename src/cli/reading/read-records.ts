@@ -65,7 +65,7 @@ export async function* readItems<Item>(
 }
 
 /**
- * Yields intervals of several resources in the order of time, until one of the resources has had `limit` intervals. Intervals of
+ * Yields intervals of several resources in order of time, until one of the resources has had `limit` intervals. Intervals of
  * the same time are in the order of `keys`. Reads page after page.
  */
 export async function* readIntervals(
@@ -138,7 +138,6 @@ export async function knownKeys(client: ServerClient, thingId: string, keys: rea
   }
 }
 
-/** The keys of all resources of a thing. */
 export async function listResources(client: ServerClient, thingId: string): Promise<readonly string[]> {
   const { resources } = await client.call<{ resources: string[] }>(`/v2/things/${thingId}/resources`)
   return resources

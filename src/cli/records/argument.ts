@@ -39,7 +39,7 @@ export function readingOf(operand: string): Pick<WrittenRecord, 'key' | 'value'>
   }
 }
 
-/** At most one note: that the value of an operand looks like a number but is stored as text. */
+/** A note if the value of an operand looks like a number but is stored as text; else empty. */
 export function notesOf(operand: string): string[] {
   const { key, value } = readingOf(operand)
   const text = textIn(value)

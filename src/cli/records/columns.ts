@@ -21,7 +21,7 @@ export interface Column {
 export interface Columns {
   readonly all: readonly Column[]
   readonly time: Column | undefined
-  /** The column of the days, if `time` only has times of day. */
+  /** The column with the day of each row, if `time` only has times of day. */
   readonly date: Column | undefined
   readonly geo: readonly [lat: Column, long: Column] | undefined
   /** If each row is one record: the key of all records, or the column of keys. If undefined, each column of `values` is a key. */
@@ -30,7 +30,7 @@ export interface Columns {
   /** In the result of a database query: the column with the number of the series that a row belongs to. */
   readonly series: Column | undefined
   readonly leftOut: readonly Column[]
-  /** Note to show if times are only days: columns with names that differ only in a number may be hours. Empty if there are none. */
+  /** Note for coarse times: columns whose names differ only in a number may be hours. Empty if there are no such columns. */
   readonly hours: string
 }
 
@@ -62,8 +62,8 @@ const longWords = ['long', 'lon', 'lng', 'longitude']
 const ofQueryResult = /^(?:_(?!time$|value$|field$).*|result|table)$/
 
 /**
- * Decides what each column contains: by the options; without an option, by the names, or for the time also by the first cell. If
- * two columns could both be the time, for example, the user has to choose.
+ * Decides what each column contains. An option decides first, then the names of the columns, and for the time also the first cells.
+ * If several columns fit, for example as the time, throws so that the user chooses.
  *
  * @param cells the first row; empty if there is none
  * @param isRecord whether a row is one record with a key and a value, as a line of JSON is
@@ -129,7 +129,7 @@ function timeColumns(columns: readonly Candidate[], options: FileOptions) {
   return { time, date: choose(days, ['date'], 'the day', 'call that one date') }
 }
 
-/** Why no column is the time. Names the cell of the first row that is most similar to a time, or else all cells. */
+/** Says why no column is taken for the time. Names the cell of the first row that is most similar to a time, or else all cells. */
 function noTimeText(columns: readonly Candidate[]): string {
   const cells = columns.map(({ name, cell }) => [shownName(name), String(cell ?? '').trim()] as const)
   const [near, text] = unread.flatMap(([form]) => cells.find(([, cell]) => form.test(cell)) ?? [])

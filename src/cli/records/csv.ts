@@ -16,7 +16,7 @@ interface CsvRow {
   readonly end: number
 }
 
-/** The first cell of rows that databases write before the header of each result in a file. */
+/** Matches the first cell of an annotation row. Some databases write such rows before the header of each result in a file. */
 const annotation = /^#(?:group|datatype|default)$/
 
 /**
@@ -38,7 +38,7 @@ export async function* csvRecords(
     // An annotation is followed by a new header, even in the middle of a file.
     else if (annotation.test(row.cells[0] ?? '')) header = columns = undefined
     else if (!header) header = row.cells.map(name => name ?? '')
-    // Files that were joined repeat their header, which is skipped.
+    // A file that was joined from several files repeats the header. Skips the repetitions.
     else if (!isHeader(row, header)) {
       columns ??= columnsOf(header, row.cells, options, listener)
       yield { ...rowRecords(row, columns, reader), end: row.end }
@@ -54,7 +54,7 @@ function isHeader({ cells }: CsvRow, header: readonly string[]): boolean {
 
 function rowRecords({ line, cells }: CsvRow, columns: Columns, reader: RowReader): Sourced {
   const count = columns.all.length
-  // Some programs end each row with a separator, but not the header.
+  // Some programs end each row, but not the header, with a separator, so an extra cell is accepted if it is empty.
   const isSurplus = cells.slice(count).some(cell => cell !== undefined)
   if (cells.length < count || isSurplus) {
     const hint = isSurplus ? '; is a cell with a separator in it, such as a decimal comma, not quoted?' : ''
@@ -91,7 +91,7 @@ async function* csvRows(texts: AsyncIterable<string>): AsyncGenerator<CsvRow | S
   let line = first === '' ? 1 : 2
   const rows: CsvRow[] = []
   const parser = parserOf(separator, (cells, raw, end) => {
-    // Each line end before the row is one character in `raw`, so the index of the row is the number of empty lines.
+    // In `raw`, each empty line before the row is one character, so the index of the row's text is the number of empty lines.
     const emptyLines = raw.search(/[^\r\n]/)
     line += emptyLines
     rows.push({ line, cells, end })
@@ -128,7 +128,7 @@ async function* longBegun(texts: AsyncIterable<string>): AsyncGenerator<string, 
   if (begin !== '') yield begin
 }
 
-/** The separator that divides the header and the first row into the same number of cells, and into the most cells. */
+/** Of the separators that divide the header and the first row into equally many cells, the one that makes the most cells. */
 function separatorOf(begin: string): string {
   const counts = separators.map(delimiter => {
     const options = { ...lenience, delimiter, skip_records_with_error: true, to: 2 }
@@ -141,7 +141,7 @@ function separatorOf(begin: string): string {
 
 type OnRow = (cells: readonly Cell[], raw: string, end: number) => void
 
-/** A parser that calls `onRow` with each row. Rows that wait in a stream to be read would be lost if the stream failed. */
+/** A parser that calls `onRow` with each row, since rows that wait in a stream to be read are lost if the stream fails. */
 function parserOf(delimiter: string, onRow: OnRow): Parser {
   const parser = parse({
     ...lenience,

@@ -67,7 +67,7 @@ export async function* ndjsonRecords(
   }
 }
 
-/** Adds `geo` in the form that the server accepts. It takes precedence over fields of latitude and longitude. */
+/** Adds the field `geo` as it is, since the server checks it. It takes precedence over fields of latitude and longitude. */
 function withGeo(read: Sourced, geo: unknown): Sourced {
   if (geo === undefined || geo === null || read.fault) return read
   const records = read.records.map(record => ({ ...record, geo: geo as { lat: unknown; long: unknown } }))

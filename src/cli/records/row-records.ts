@@ -16,7 +16,7 @@ export class RowReader {
   readonly #toValue: (cell: unknown) => unknown
   readonly #decimal: Decimal
   readonly #notes: TextNotes
-  /** In a query result: the table of each key. For example, two sensors of one quantity are two tables with the same key. */
+  /** In a query result: the table of each key. A key in two tables is refused: each table may be of another sensor. */
   readonly #tables = new Map<string, unknown>()
   /** The values of each key, by time. */
   readonly #values = new Map<string, Map<string, unknown>>()
@@ -86,9 +86,9 @@ export class RowReader {
   }
 
   /**
-   * Adds a note if two rows have the same key and time. If the time is coarse, its finer part is in another column or missing.
+   * Adds a note if two rows have the same key and time but different values.
    *
-   * @throws CommandError failed if the time is coarse
+   * @throws CommandError failed if two rows have the same key and a coarse time: its finer part is in another column or missing
    */
   #refuseTwice(line: number, { key, value }: Reading, { datetime, at = datetime, isCoarse }: RowTime): void {
     if (at === undefined) return
@@ -110,7 +110,7 @@ export class RowReader {
     const filled = key === undefined ? values.filter(({ at }) => cells[at] !== undefined) : values
     return filled.map(({ at, name }) => {
       const own = typeof key === 'object' ? cells[key.at] : (key ?? name)
-      // If the key is not a string, the server refuses the record.
+      // A key that is not a string becomes an empty key, so that the server refuses the record.
       return { key: typeof own === 'string' ? own : '', value: this.#toValue(cells[at]) }
     })
   }

@@ -34,7 +34,7 @@ export interface TimeOptions {
   readonly zone?: { readonly name: string; readonly clocks: TimeZone } | undefined
   /** Day of the first row, if the file only has times of day. */
   readonly date?: string | undefined
-  /** If set, records without a time get their time of receipt. `once`: all records are received at about the same time. */
+  /** If set, records without a time get their time of receipt. For a file (`once`), it is about the same for all. */
   readonly now?: 'each' | 'once' | undefined
 }
 
@@ -43,7 +43,7 @@ export interface RowTime {
   readonly datetime?: string
   /** Words for the time that all rows without a time share. */
   readonly at?: string
-  /** Whether another column may have a finer time: this one is a day, a number of hours or minutes, or 00:00 in all rows so far. */
+  /** Whether another column may have the finer time: this is a day, a number of hours or minutes, or 00:00 in all rows so far. */
   readonly isCoarse?: boolean
 }
 
@@ -68,7 +68,7 @@ const year1990 = Date.UTC(1990)
 
 /**
  * Parses a time as it is spelled in files: the forms of the contract, and a day with `-`, `/` or `.` before a time of day, which
- * may have `AM` or `PM` and a zone such as `UTC`, `+0200` or `+02`. A day alone is its midnight.
+ * may have `AM` or `PM` and a zone such as `UTC`, `+0200` or `+02`. A day alone stands for its midnight.
  *
  * @returns milliseconds since the epoch, as UTC if the text names no zone; undefined if the form is unknown, the time does not
  * exist, or the text is ambiguous, such as `03/04/2026`
@@ -82,7 +82,7 @@ export function parseTime(text: string): number | undefined {
 }
 
 /**
- * Parses a day and a time of day. Returns the same as `parseTime`.
+ * Parses a day and a time of day. The result is like that of `parseTime`.
  *
  * @param dayText for example `2026-06-30` or `30.06.2026`
  * @param clock for example `09:48`, `094800` or `9:48:00 PM`
@@ -180,7 +180,7 @@ export class RowTimes {
       : `${start} it counts from midnight on, give its unit with --time-unit 1h, 30m, 1m or hhmm (09:30 is 930)`
   }
 
-  /** @param local local time as if it were UTC, milliseconds @throws CommandError failed without `--tz` or if the zones differ */
+  /** @param local as if it were UTC, milliseconds @throws CommandError failed without `--tz`, or if the row names another zone */
   #inZone(line: number, text: string, local: number, others: readonly unknown[]): number | string {
     const { zone } = this.#options
     if (!zone) {
@@ -275,7 +275,7 @@ function timesOf(local: number, clocks: TimeZone): number[] {
     .filter(time => time + clocks.spanAt(time).offset === local)
 }
 
-/** Forms of times that cannot be read, with advice. The first row that fits is used. */
+/** Forms of times that cannot be read, with advice. The first form that matches is used. */
 export const unread: readonly (readonly [form: RegExp, advice: string])[] = [
   [/^[\d.,]+e\+?\d+$/i, 'a spreadsheet has cut off its last digits; export the times anew'],
   [/^\d\d?:\d\d\.\d+$/, 'it has minutes and seconds alone; let the spreadsheet show day and hour, too'],

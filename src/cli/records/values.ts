@@ -7,8 +7,8 @@ export type Decimal = '.' | ','
 const plain = /^-?(0|[1-9]\d*)([.,]\d+([eE][+-]?\d+)?|[eE][+-]\d+)?$/
 
 /**
- * Matches a number that people, spreadsheets or sensors spell unlike JSON, such as `21,5`, `1,234.5`, `+3`, `.5`, `007`, `0x1F`,
- * `−3` or `NaN`, perhaps with other signs around it or with a unit: `'-2.0`, `<0.1`, `(2.5)`, `USD 5`, `21.5°C`, `5 mg/m3`.
+ * Matches numbers that people, spreadsheets or sensors spell unlike JSON, such as `21,5`, `1,234.5`, `+3`, `.5`, `007`, `0x1F`,
+ * `−3` or `NaN`, perhaps with other characters around them or a unit: `'-2.0`, `<0.1`, `(2.5)`, `USD 5`, `21.5°C`, `5 mg/m3`.
  */
 export const nearlyNumber =
   /^(?:[^\d.,]{0,6}[^\p{L}\d_.,-])?[+\-−]?\s*(\d+([.,]\d*)?|[.,]\d+|\d{1,3}([,. '’\u00a0\u202f]\d{3})+([.,]\d*)?|0x[\da-f]+|nan|inf(inity)?)(e[+-]?\d+)?\s*(?:[^\d\s:/.,_-][^\d]{0,11}\d?)?$/iu
@@ -18,13 +18,13 @@ function jsonNumber(text: string, decimal: Decimal): string | undefined {
   return plain.test(text) && !text.includes(decimal === '.' ? ',' : '.') ? text.replace(',', '.') : undefined
 }
 
-/** The number in a text, in JSON or with a decimal comma; undefined if it is not a number, or a 64-bit float would change it. */
+/** The number in a text with this decimal sign; undefined if the text is not a number, or if a 64-bit float would change it. */
 export function plainNumber(text: string, decimal: Decimal = '.'): number | undefined {
   const json = jsonNumber(text, decimal) ?? ''
   return json !== '' && !isInexact(json) && Number.isFinite(Number(json)) ? Number(json) : undefined
 }
 
-/** Parses numbers, objects and arrays of JSON, and true and false in any case. Any other text remains a string. */
+/** Parses numbers, objects, arrays, and true and false in any case. Other text remains a string; lossy JSON gives a LossyJson. */
 export function jsonOrText(text: string, decimal: Decimal): unknown {
   const number = plainNumber(text, decimal)
   if (number !== undefined) return number
@@ -37,14 +37,14 @@ export function jsonOrText(text: string, decimal: Decimal): unknown {
   }
 }
 
-/** The value itself if it is a text, else the first number in the value that is stored as text; undefined if there is none. */
+/** The value itself if it is a text; for an object or array, the first number in it that is stored as text; else undefined. */
 export function textIn(value: unknown): string | undefined {
   if (typeof value !== 'object') return typeof value === 'string' ? value : undefined
   const numbers = JSON.stringify(value).match(/(?<=")-?\d[\d.eE+-]+(?=")/g)
   return numbers?.find(isInexact)
 }
 
-/** Says why a text is not stored as a number, or how to spell it so that it is. */
+/** Says why a text is not stored as a number, or how to spell the number so that it is stored as one. */
 export function whyText(text: string, number = '21.5, or as 21,5 with --decimal ,'): string {
   if (isInexact(text)) return 'a 64-bit float would change it'
   if (!/\d/.test(text)) return 'where there is no number, leave the cell empty'

@@ -24,7 +24,7 @@ export interface RecordsInRange {
   readonly last: string
 }
 
-/** The thing's resources with these keys; without `keys`, all resources, where `$settings` includes all paths of the settings. */
+/** The thing's resources with these keys; without `keys`, all resources. `$settings` includes all paths of the settings. */
 export async function resourcesOf(
   client: ServerClient,
   thing: NamedThing,
@@ -37,8 +37,8 @@ export async function resourcesOf(
 }
 
 /**
- * What a removal would remove. Lacks records written to a settings path that is no longer in the document, since the server does
- * not list such paths.
+ * What a removal would remove. Records written to a settings path that is no longer in the document are not counted, since the
+ * server does not list such paths.
  *
  * @returns undefined if there is nothing to remove
  */

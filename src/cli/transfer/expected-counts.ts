@@ -5,7 +5,7 @@ import type { WrittenRecord } from '../records/sourced.ts'
 
 interface Expected {
   count: number
-  /** Datetime of the last counted record. `atDatetime` has the records with this datetime: equal records are stored once. */
+  /** Datetime of the last counted record. `atDatetime` has the records with it: equal ones count once, as in the store. */
   datetime: unknown
   readonly atDatetime: Set<string>
 }
@@ -18,7 +18,7 @@ interface Missing {
   readonly stored: number
 }
 
-/** Counts how many records each resource must at least have after the import. */
+/** Determines the minimum number of records that each resource must have after the import. */
 export class ExpectedCounts {
   readonly #things = new Map<string, Map<string, Expected>>()
 
@@ -44,7 +44,7 @@ export class ExpectedCounts {
   /**
    * Compares the counts with those of the server.
    *
-   * @returns in `resources` the number of resources; paths of the settings are not counted separately
+   * @returns in `resources` the number of compared resources; all paths of the settings count as one
    */
   async compare(client: ServerClient): Promise<{ resources: number; missing: Missing[] }> {
     const missing: Missing[] = []

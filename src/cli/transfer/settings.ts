@@ -5,9 +5,9 @@ const settingsKey = '$settings'
 const pathPart = /^[A-Za-z0-9_-]{1,64}$/
 
 /**
- * The records written to the settings of a thing, oldest first, and a last record that turns them into the present document. The
- * last record is needed since the server does not return records of removed paths, and since late records were not applied in the
- * order of their datetimes.
+ * The records written to the settings of a thing, oldest first, and a last record that results in the present document. The other
+ * records alone may result in another document: the server does not return records of removed paths, and late records were not
+ * applied in the order of their datetimes.
  */
 export async function settingsRecords(client: ServerClient, thingId: string): Promise<readonly ReadRecord[]> {
   const [state] = await client.call<ReadRecord[]>(`/v2/things/${thingId}/resources/${settingsKey}`)

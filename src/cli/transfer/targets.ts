@@ -8,7 +8,7 @@ import type { LoadState } from '../load/load-state.ts'
 export class Targets {
   readonly #client: ServerClient
   readonly #state: LoadState
-  /** The thing that gets all records, if there is such a thing. */
+  /** The thing that `--to` names, which gets all records. */
   readonly #only: NamedThing | undefined
   readonly #found = new Map<string, string>()
   /** Number of things that were created. */

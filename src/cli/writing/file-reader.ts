@@ -27,7 +27,7 @@ export class FileReader {
   readonly #say: (line: string) => void
   /** Summaries that were reported already. They can recur: a file is read twice, and lines of JSON may alternate between forms. */
   readonly #said = new Set<string>()
-  /** The columns, once for each form of line in the file. */
+  /** The columns of the file; if its lines of JSON differ in their fields, the columns of each form of line. */
   readonly columns: Columns[] = []
   readonly first: WrittenRecord[] = []
   /** Whether the first records were shown already. A file is read twice: before the first write, and to write it. */

@@ -40,7 +40,7 @@ export async function writeFile(named: string | undefined, file: string, flags: 
     onWait: (why, seconds) => console.error(`${why}: again in ${seconds} s`),
   })
   const reader = new FileReader(source, line => progress.say(printable(line)))
-  // Reads the file before the first write, so that nothing is written if the whole file is refused (two rows of a key for one day).
+  // Reads the file before the first write, since a late row, such as a key's second row of a day, may refuse the whole file.
   if (found?.isFile()) {
     for await (const { end = 0 } of reader.read()) {
       progress.show(() => `reading ${name}: ${shareText(end, found.size)}`)

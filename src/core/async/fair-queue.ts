@@ -56,7 +56,7 @@ export class FairQueue {
   #startNext(): void {
     for (const [name, ofName] of this.#waiting) {
       const next = ofName.shift()
-      // Moves the caller to the end of the map.
+      // Moves the caller to the end of the map, where it waits for its next turn.
       if (ofName.length === 0 || this.#waiting.size > 1) this.#waiting.delete(name)
       if (ofName.length > 0) this.#waiting.set(name, ofName)
       next?.()

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Waits for a time, or until `stop` is aborted. Does not keep the process running, and never rejects. */
+/** Waits for the given time, or until `stop` is aborted. Does not keep the process running, and never rejects. */
 export async function rest(milliseconds: number, stop?: AbortSignal): Promise<void> {
   await delay(milliseconds, undefined, { ...(stop && { signal: stop }), ref: false }).catch(() => {})
 }

@@ -8,7 +8,7 @@ export class Slices {
   #begin: number | undefined
 
   /**
-   * Call this several times a millisecond. The first slice begins with the first call.
+   * Call this between pieces of work, several times per millisecond. The first slice begins with the first call.
    * @returns undefined if the present slice is not over; otherwise a promise that resolves in the next turn of the event loop
    */
   pause(): Promise<void> | undefined {
@@ -23,7 +23,7 @@ export class Slices {
   }
 }
 
-/** One slice in each turn of the event loop, shared by all callers. Hundreds of concurrent reads take as much of a turn as one. */
+/** One slice per turn of the event loop, shared by all callers: hundreds of concurrent reads take no more of a turn than one. */
 class SharedSlices {
   readonly #waiting: (() => void)[] = []
   #begin: number | undefined

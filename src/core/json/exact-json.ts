@@ -27,7 +27,7 @@ export function parseExactly(json: string): unknown {
   return JSON.parse(spelled)
 }
 
-/** Whether an integer changes when stored as a 64-bit float. For example, 9007199254740993 does, and so do numbers of SIM cards. */
+/** Whether an integer changes when stored as a 64-bit float. For example, 9007199254740993 and most SIM card numbers do. */
 export function isInexact(number: string): boolean {
   return /^-?\d{16,}$/.test(number) && significantDigits(number) !== significantDigits(String(Number(number)))
 }

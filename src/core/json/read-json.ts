@@ -6,7 +6,7 @@ const byteOrderMark = '\ufeff'
 const replacementCharacter = '\ufffd'
 const replacementBytes = Buffer.from(replacementCharacter)
 
-/** Parses a body as JSON; ignores a byte order mark (§2.2). @throws ThingwireError invalid_utf8, invalid_json, with the position */
+/** Parses a body as JSON; ignores a byte order mark. @throws ThingwireError invalid_utf8 or invalid_json, with the position */
 export function readJson(body: Uint8Array): unknown {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   const text = bytes.toString()

@@ -67,7 +67,7 @@ export function replaced(
   return { text: parts.join(''), places: { starts, ends } }
 }
 
-/** Unescapes a match to one UTF-16 unit, as `places` requires. Credentials are ASCII, so other characters become U+FFFD. */
+/** Unescapes a match to one UTF-16 unit, as `places` requires. Credentials are ASCII, so any other character becomes U+FFFD. */
 function meant([, ...groups]: RegExpExecArray): string {
   const [url4, url2, json4, json6, byte, control, itself, html16, html10, entity, wide] = groups
   const letter = control ?? entity

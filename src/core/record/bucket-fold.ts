@@ -1,11 +1,11 @@
 import type { BucketSummary } from './buckets.ts'
 
-/** Numbers with at least this absolute value are summed in a larger unit, since the sum of only a few could overflow a double. */
+/** If a bucket has a number of at least this absolute value, the sum is kept in a larger unit: otherwise it could overflow. */
 const hugeFrom = 2 ** 900
 /** A power of two, so that dividing by `hugeUnit` is exact. Large enough that the sum of a bucket cannot overflow. */
 const hugeUnit = 2 ** 64
 
-/** Summarises a bucket in constant memory. Compensated sums (Neumaier) keep the rounding error independent of the number of records. */
+/** Summarises a bucket in constant memory. Compensated sums (Neumaier) keep the rounding error from growing with the bucket. */
 export class BucketFold implements BucketSummary {
   readonly start: number
   readonly end: number
@@ -66,7 +66,7 @@ export class BucketFold implements BucketSummary {
     }
   }
 
-  /** Adds the summary of another part of the bucket, which must have at least one record. */
+  /** Adds the summary of another part of the bucket. That part must have at least one record. */
   merge({
     count,
     numbers,

@@ -7,7 +7,7 @@ import type { NewRecord, Writable } from './record.ts'
 import { forbiddenMember, forbiddenMemberOf, valueText } from './value.ts'
 
 export interface RecordContext {
-  /** Present receipt time, milliseconds. A datetime may be later than `now` by at most `futureTolerance`. */
+  /** Current receipt time, milliseconds. A datetime may be later than `now` by at most `futureTolerance`. */
   readonly now: number
   readonly magic: MagicRules
 }
@@ -69,7 +69,7 @@ interface Reading {
 }
 
 function readOrdinary(sent: unknown, geo: Geo | undefined): Reading | Problem {
-  // A record with only a position must have the value null: a value that is missing is more often a mistake.
+  // A record with only a position must have the value null, since a missing value is usually a mistake.
   if (sent === undefined || (sent === null && !geo)) {
     const message = 'value must be a string, number, boolean, object or array, or null together with geo'
     return { field: 'value', reason: 'invalid_value', message }

@@ -1,10 +1,10 @@
 import { formatDatetime } from './datetime.ts'
 import type { StoredRecord } from './record.ts'
 
-/** A cache: most records have the same key as the previous one, and encoding a key takes as long as encoding the rest. */
+/** A cache: most records have the same key as the previous one, and encoding a key takes as long as the rest of the record. */
 let head = { key: '', text: headText('') }
 
-/** The JSON of a record as in answers (contract §6). The stored text of the value is inserted without parsing it. */
+/** The JSON of a record as it appears in answers (contract §6). The stored text of the value is inserted without parsing it. */
 export function recordText({ key, value, datetime, geo }: StoredRecord): string {
   if (key !== head.key) head = { key, text: headText(key) }
   const end = geo ? `","geo":{"lat":${geo.lat},"long":${geo.long}}}` : '"}'

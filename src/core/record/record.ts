@@ -11,8 +11,8 @@ export interface StoredRecord {
 }
 
 /**
- * A record of a write that has passed every rule of contract §2 and is not committed yet. `datetime` is mutable, since copying each
- * record would reduce the throughput of writes by a third.
+ * A record of a write that has passed every rule of contract §2 and is not committed yet. `datetime` is mutable so that the store
+ * can set it: copying each record instead would reduce the throughput of writes by a third.
  */
 export interface NewRecord extends Omit<StoredRecord, 'datetime'> {
   /** Milliseconds. If the record is not `explicit`, this is NaN until the store sets the receipt time (contract §4.5). */

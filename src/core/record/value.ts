@@ -50,7 +50,7 @@ export function valueText(value: unknown): string | Problem {
     if (problem) return problem
     text = JSON.stringify(value)
   } catch {
-    // The program's getter or `toJSON` has thrown.
+    // A getter or `toJSON` of the host program has thrown.
     return noJson
   }
   if (text.length > maximumValueBytes / 3 && Buffer.byteLength(text) > maximumValueBytes) {
@@ -63,7 +63,7 @@ export function valueText(value: unknown): string | Problem {
   return text
 }
 
-/** The problem of the first part of a value that JSON cannot express or that is not allowed; undefined if there is none. */
+/** The problem with the first part of a value that is not allowed or that JSON cannot express; undefined if there is none. */
 function inspect(value: unknown, levelsLeft: number): Problem | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : overflow
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return undefined

@@ -21,7 +21,7 @@ export function createDoorRefusals(
     noteRejected: (thingId: string, error: ThingwireError) => rejections.note(thingId, error),
 
     async noteRefused(refusal: Refusal): Promise<void> {
-      // A write that exceeds the rate was counted when `Ingest.submit` refused it.
+      // A write that exceeds the rate was already counted when `Ingest.submit` refused it.
       if (!isRateExceeded(refusal.error)) observer?.refusedWrite(refusal.door, refusal.error.reason)
       const receivedAt = clock.now()
       try {

@@ -6,11 +6,11 @@ const replacement = '[redacted]'
 /** Length of an activation code, which is the shortest kind of secret; characters. */
 const secretLength = 34
 /**
- * Parts of a secret are redacted if they have at least this many characters. If fewer characters of a token are shown, 120 bits
- * stay hidden. A lower limit would redact mixed-case names that are not secrets, such as short UUIDs of up to 22 characters.
+ * Parts of a secret are redacted if they have at least this many characters. If fewer characters of a token are shown, about
+ * 120 bits stay hidden. A lower limit would redact mixed-case names that are not secrets, such as short UUIDs of 22 characters.
  */
 const revealing = 24
-/** How many characters after the shown part are searched, too: enough for 24 characters of a secret, each escaped as up to 20. */
+/** Number of characters searched beyond the shown part: enough for 24 characters of a secret, each escaped as up to 20. */
 const lookAhead = 500
 
 /** Characters that may split a secret: line breaks with indentation, NULs of UTF-16, zero-width characters. */
@@ -20,7 +20,7 @@ const run = new RegExp(`[\\w-]+(?:${joint.source}[\\w-]+)*`, 'g')
 const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
 /**
  * Matches texts made of words, such as `outsideTemperature-02` and `log-20261121T0930Z`, and by chance one in 25,000 token parts of
- * 24 characters. The lookaheads leave only one way to split a text: otherwise 40 letters without a match would backtrack for ever.
+ * 24 characters. The lookaheads leave only one way to split a text: otherwise matching 40 letters could backtrack for ever.
  */
 const words = /^(?:[A-Z]?[a-z]{2,}(?![a-z])|\d+(?!\d)(?:[TZ](?![a-z]))?|[-_])+$/
 
@@ -31,9 +31,9 @@ type Span = readonly [start: number, end: number]
  * Redacts credentials in texts from clients before the texts are stored, listed, logged or sent back (contract §1.1). Finds
  * credentials even if they are cut or escaped.
  *
- * The server only knows the hashes of tokens, so it redacts everything that looks like a token: 34 characters or more that are not
- * a UUID, and 24 or more that are neither in a single case (names, numbers, hashes) nor made of words. A client that hides a
- * credential on purpose, for example in groups of four characters, succeeds.
+ * The server only knows the hashes of tokens, so it redacts everything that looks like a token: any run of 34 or more characters
+ * except a UUID, and any run of 24 or more unless it is in a single case (names, numbers, hashes) or made of words. A client that
+ * hides a credential on purpose, for example in groups of four characters, succeeds.
  */
 export class Redactor {
   /** All parts of the admin key that are `revealing` characters long. They are compared literally: the key may look like a name. */

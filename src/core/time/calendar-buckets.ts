@@ -7,7 +7,7 @@ interface CalendarUnit {
   /** Number of the day or month that contains a local time; 1970-01-01 is in number 0. */
   numberAt(local: number): number
   startOf(number: number): number
-  /** This many units are longer than the time from 1970 to 9999, but within the range of `Date`. */
+  /** Maximum number of units in a bucket: longer than the time from 1970 to 9999, but within the range of `Date`. */
   readonly enough: number
 }
 

@@ -6,7 +6,7 @@ export interface ReceiptClock {
   newest(): number
   /** How far the clock is behind the newest receipt time, milliseconds; 0 if it is not behind. */
   behind(): number
-  /** The latest step back of receipt times in this process. A clock far behind the newest receipt time was then trusted. */
+  /** The latest step back of receipt times in this process. They step back once a clock that is far behind is trusted. */
   readonly steppedBack: ClockStep | undefined
   /** Calls `listener`, which must not throw, when receipt times step back. @returns the unsubscribe function */
   onSteppedBack(listener: (step: ClockStep) => void): () => void

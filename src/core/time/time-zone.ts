@@ -42,7 +42,7 @@ export async function timeZoneOf(name: string): Promise<TimeZone | undefined> {
   if (!nameForm.test(name)) return undefined
   const before = known.get(name.toLowerCase())
   if (before) return before
-  // Imported on demand, since the import takes a tenth of the start time.
+  // Imported on demand, since the import would take a tenth of the start time.
   const { Temporal } = await import('temporal-polyfill')
   try {
     const zone = new NamedZone(Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(name))
@@ -57,7 +57,7 @@ export async function timeZoneOf(name: string): Promise<TimeZone | undefined> {
 
 class NamedZone implements TimeZone {
   readonly #epoch: Temporal.ZonedDateTime
-  /** Cached periods in ascending time. Computing a period takes as long as computing thousands of buckets. */
+  /** Cached periods, earliest first. Computing a period takes as long as computing thousands of buckets. */
   #spans: OffsetSpan[] = []
   #newest: OffsetSpan
 
@@ -81,7 +81,7 @@ class NamedZone implements TimeZone {
 
   #look(datetime: number): OffsetSpan {
     const then = this.#epoch.add({ milliseconds: datetime })
-    // At the instant of a transition, 'previous' would return the transition before that instant, so ask 1 ms later.
+    // 'previous' leaves out a transition at the given instant itself, so give an instant 1 ms later.
     const before = then.add({ milliseconds: 1 }).getTimeZoneTransition('previous')
     const after = then.getTimeZoneTransition('next')
     return {

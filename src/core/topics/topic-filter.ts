@@ -27,7 +27,7 @@ export function spelledOut(topic: string): string {
   })
 }
 
-/** Whether a topic is valid in PUBLISH: no wildcard (MQTT-3.3.2-2), no forbidden character, 1 to 100 levels (-4.7.3-1). */
+/** Whether a topic is valid in PUBLISH: no wildcard (MQTT-3.3.2-2), no forbidden character, 1 to 100 levels (MQTT-4.7.3-1). */
 export function isTopicName(topic: string): boolean {
   if (topic === '' || /[+#]/.test(topic) || hasForbiddenCharacter(topic)) return false
   return topic.split('/', maximumLevels + 1).length <= maximumLevels

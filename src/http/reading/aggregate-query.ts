@@ -11,7 +11,7 @@ const defaultIntervals = 1000
 const maximumIntervals = 10_000
 /** Maximum number of intervals of all keys in one answer: about one per pixel for a screen full of charts. */
 const maximumOfAllKeys = 40_000
-/** Functions for `points`. A chart draws avg as a line and min to max as a band. It needs count to add live records to avg. */
+/** Functions for `points`. A chart draws avg as a line, min to max as a band, and last as text; count adds live records to avg. */
 const ofPoints: readonly AggregateFunction[] = ['avg', 'min', 'max', 'count', 'first', 'last']
 
 /** Number of intervals up to which a read is as cheap as a short page. */
@@ -44,7 +44,8 @@ export function keysOf(query: Query): readonly string[] {
  * The intervals that a query requests by `aggregate` and `interval`, or by `points`; undefined without these parameters.
  *
  * @param keys number of keys
- * @throws ThingwireError invalid_aggregate, invalid_interval, invalid_points, invalid_time_zone, invalid_range, invalid_limit, invalid_query
+ * @throws ThingwireError invalid_aggregate, invalid_interval, invalid_points, invalid_time_zone, invalid_range,
+ * invalid_limit, invalid_query
  */
 export async function aggregateQueryOf(query: Query, keys: number): Promise<AggregateQuery | undefined> {
   const most = Math.min(maximumIntervals, Math.floor(maximumOfAllKeys / keys))

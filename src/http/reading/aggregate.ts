@@ -116,7 +116,7 @@ async function seriesOf(
     const next = answer?.next
     if (next === undefined) return { items }
     if (items.length === limit || characters >= mostText) return { items, next }
-    // The store also ends an answer early if `first` or `last` is long, even if the query does not ask for them.
+    // Read on: the store ends an answer early if `first` or `last` is long, even if the query does not ask for them.
     rest = order === 'asc' ? { ...range, from: next } : { ...range, to: next }
   }
 }
@@ -170,7 +170,7 @@ function withEmpty(items: readonly Item[], empty: readonly Item[]): readonly str
   return empty.map(({ start, text }) => texts.get(start) ?? text)
 }
 
-/** Sets a missing start to the first record of all keys, and a missing end to the last. Without records, they stay missing. */
+/** Sets a missing start or end to include the first or last record of all keys. Without records, it stays missing. */
 async function rangeOfRecords(
   records: Pick<RecordStore, 'read'>,
   thingId: string,
@@ -194,8 +194,8 @@ async function rangeOfRecords(
 
 const longest: EvenInterval = { count: 5_000_000, unit: 'd' }
 /**
- * Round lengths, ascending. With them, a chart keeps its columns when it is scrolled. Ten minutes are left out: a store may keep
- * summaries of quarter hours, and for columns of ten minutes it would have to read every record.
+ * Round lengths, ascending, so that a chart keeps the same columns as it scrolls. Ten minutes is left out: a store may keep
+ * quarter-hour summaries, which serve 15-minute columns but not 10-minute ones.
  */
 const lengths: readonly EvenInterval[] = [
   ...[1, 2, 5, 10, 20, 50, 100, 200, 500].map(count => ({ count, unit: 'ms' }) as const),
@@ -215,6 +215,6 @@ function columnLength(from: number, to: number, most: number, zone: TimeZone | u
     // Rounded, because a day with a clock change has 23 or 25 hours.
     return Math.round(between / durationOf(length)) < most
   }
-  // In a zone behind UTC, possibly no length fits, because the hours before 1970 in local time always form a separate column.
+  // In a zone behind UTC, there may be no length that fits: the hours before 1970 in local time always form a separate column.
   return lengths.find(fits) ?? longest
 }

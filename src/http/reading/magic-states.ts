@@ -3,7 +3,7 @@ import type { StoredRecord } from '../../core/record/record.ts'
 
 /** Reads and removes the states of magic resources (contract §5). */
 export interface MagicStates {
-  /** Key of the state that records under `key` change; undefined if `key` does not belong to a magic resource. */
+  /** Key of the state that is changed by records under `key`; undefined if `key` does not belong to a magic resource. */
   stateKeyOf(key: string): string | undefined
   /** Whether the newest record under this key is the state. */
   isLatestRecord(key: string): boolean
@@ -23,7 +23,7 @@ type Read = RecordStore['read']
 interface Reads {
   /** The records under a key. */
   readonly history: Pick<RecordStore, 'read' | 'aggregate'>
-  /** A page for `GET …/resources/<key>`. If only the newest record of a magic resource is requested, this is its state. */
+  /** A page for `GET …/resources/<key>`. A request for only the newest record of a magic resource gets its state. */
   readonly page: Read
 }
 

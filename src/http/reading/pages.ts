@@ -4,11 +4,11 @@ import { ThingwireError } from '../../errors.ts'
 
 /**
  * Minimum and maximum number of records in a page. Objects of large pages would survive minor garbage collections, and would stay
- * in memory until a full one. Small pages would be slow, because beginning a page costs as much as reading some hundred records.
+ * in memory until a full one. Small pages would be slow, because beginning a page costs as much as reading a few hundred records.
  */
 const fewest = 250
 const most = 4_000
-/** Number of characters that the values of a page should have, estimated from the previous page. */
+/** Number of characters that the values of a page should have. How many records that takes is estimated from the previous page. */
 const charactersAtOnce = 250_000
 
 /** Number of records up to which a page is not a costly read. */

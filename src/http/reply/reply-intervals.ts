@@ -3,7 +3,7 @@ import type { AggregateAnswer } from '../reading/aggregate.ts'
 import type { Query } from '../request/query.ts'
 import { replyLongJson } from './reply-json.ts'
 
-/** The length of the intervals, if the server chose it. Sent as a header, because the body is an array or has a member per key. */
+/** Header with the interval length that the server chose. An array, or an object with a member per key, has no place for it. */
 export const intervalHeader = 'Thingwire-Interval'
 
 /** @param parts pieces of the JSON text */

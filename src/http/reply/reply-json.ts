@@ -7,13 +7,13 @@ const pieceLength = 64 * 1024
 
 /** Answers with JSON text and Content-Length (contract §6). @param text compact JSON */
 export function replyJson(reply: FastifyReply, status: number, text: string): FastifyReply {
-  // With a serializer, Fastify adds no charset. The body is text, because Node sends text together with the head.
+  // With a serializer, Fastify adds no charset. The body is a string, not a Buffer, so that Node sends it together with the head.
   return reply.code(status).header('content-type', 'application/json').serializer(asItIs).send(text)
 }
 
 const asItIs = (text: string) => text
 
-/** Like `replyJson`, for a text of megabytes. Pauses while the text is joined. @param parts mostly shorter than `pieceLength` */
+/** Like `replyJson`, but for long texts: pauses while the text is joined. @param parts mostly shorter than `pieceLength` */
 export async function replyLongJson(reply: FastifyReply, parts: Iterable<string>): Promise<FastifyReply> {
   const pieces: Buffer[] = []
   let text = ''

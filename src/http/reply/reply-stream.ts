@@ -30,7 +30,7 @@ export async function replyStream(
   reply.headers(headers)
   if (request.method === 'HEAD') {
     await iterator.return?.()
-    // An empty stream: for any other body, Fastify would announce the length.
+    // An empty stream, because Fastify would announce a length of 0 for any other empty body.
     return reply.send(Readable.from([]))
   }
   return reply.send(Readable.from(resumed(held, iterator), { objectMode: false }))

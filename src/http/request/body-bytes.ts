@@ -17,7 +17,7 @@ const binaryType = new RegExp(
 const taken = 'application/json'
 const refused = 'application/octet-stream'
 
-/** Number of bytes beyond the limit that are read and dropped, so that the client gets its answer. Then the connection is cut. */
+/** Maximum number of bytes to read beyond the limit, so that the client gets its answer. More bytes cut the connection. */
 const maximumDropped = 64 * 1024 * 1024
 
 export interface ReceivedBody {
@@ -40,7 +40,7 @@ export function takeBodiesAsBytes(scope: FastifyInstance, limit: number): void {
     done()
   })
   scope.removeAllContentTypeParsers()
-  // Both types are registered by name: Fastify would parse each Content-Type that only `*` matches.
+  // Both types are registered by name, because Fastify would spend time on parsing each Content-Type that only `*` matches.
   scope.addContentTypeParser([taken, refused, '*'], (request, payload, done) => {
     receiveBody(payload, limit, body => {
       const isRefused = !body.problem && request.headers['content-type'] === refused
@@ -96,8 +96,8 @@ export function receiveBody(message: Message, limit: number, settle: (body: Rece
   message[receivingKey] = { length: () => length, giveUp: end }
   message.on('data', (chunk: Buffer) => {
     length += chunk.byteLength
-    // The answer is sent now, and the rest is read and dropped. Fastify would close the connection while the client still
-    // sends, and the client would not get the answer.
+    // The answer is sent now, and the rest is read and dropped. Fastify's own limit would close the connection while the client
+    // is still sending, and the client would not get the answer.
     if (length > limit) end(bodyTooLarge(limit))
     else if (message[receivingKey]) chunks.push(chunk)
     if (length > limit + maximumDropped) message.destroy()
@@ -121,7 +121,7 @@ function missingOf(message: IncomingMessage, length: number): string {
   return `Content-Length says ${announced} bytes, ${length} came, ${Number(announced) - length} missing`
 }
 
-/** Does not copy a single chunk, which is the usual case. */
+/** Joins the chunks. If there is only one, as is usual, it is not copied. */
 function joined(chunks: readonly Buffer[]): Buffer {
   const [first] = chunks
   return first && chunks.length === 1 ? first : Buffer.concat(chunks)

@@ -108,7 +108,7 @@ function parse(request: FastifyRequest): URLSearchParams {
   const url = request.raw.url ?? ''
   const start = url.indexOf('?')
   const parameters = new URLSearchParams(start === -1 ? '' : url.slice(start + 1))
-  // Kept for the route, which reads the parameters after unknown ones were refused.
+  // Kept for the route, which would otherwise parse the URL again.
   if (start !== -1) parsed.set(request, parameters)
   return parameters
 }

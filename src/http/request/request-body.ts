@@ -25,7 +25,7 @@ export function isBodyAnnounced({ headers }: FastifyRequest): boolean {
 }
 
 /**
- * Explains why a required body is empty: without Content-Length, the body counts as bytes after the request.
+ * Explains why a required body is empty: without Content-Length, HTTP does not treat the bytes after the head as a body.
  *
  * @throws ThingwireError `reason` if no body was announced
  */

@@ -30,7 +30,7 @@ export class WriteOrder {
   arrive(request: Arrived, { raw: answer }: FastifyReply): void {
     const arrivals = this.#arrivalsOf(request.raw.socket)
     const { turns, newest } = arrivals
-    // Needed only if a write has to wait. Few clients send a write before the previous write is answered.
+    // The newest write needs a listener only if this write may have to wait for it, which is rare.
     if (newest && !turns.isFree) doneWhenClosed(newest)
     const turn = turns.take()
     arrivals.newest = { turn, answer }
@@ -61,7 +61,7 @@ export class WriteOrder {
   }
 }
 
-/** Ends the turn when the answer has ended: a write that is refused early is never submitted. */
+/** Ends the turn when the answer has ended, because `done` is never called for a write that is refused early. */
 function doneWhenClosed({ turn, answer }: Arrival): void {
   if (answer.closed) turn.done()
   else answer.once('close', () => turn.done())

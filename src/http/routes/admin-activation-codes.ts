@@ -61,13 +61,13 @@ export const removeActivationCode: Operation = {
   refusals: [...ofAdmin, 'not_found'],
 }
 
-/** From 1 to `maximum`, both inclusive. Default 1. */
+/** A whole number from 1 to `maximum`, both inclusive. The default is 1. */
 function wholeNumber(maximum: number) {
   const rule = `must be a whole number from 1 to ${maximum}`
   return z.int(rule).min(1, rule).max(maximum, rule).default(1)
 }
 
-/** Number of codes in a piece of an answer. A whole answer may contain hundreds of thousands of codes. */
+/** Maximum number of codes in one piece of the answer. The whole answer may contain hundreds of thousands of codes. */
 const codesAtOnce = 1_000
 const head = '{"activationCodes":['
 

@@ -102,7 +102,7 @@ export function adminThingRoutes(
   jsonRoute<OfAdminThing>(scope, 'PATCH', '/things/:thingId', changeThing, async request => {
     const { name, topics } = bodies.read(request, changeThingBody)
     const { thingId } = request.params
-    // Topics first, because topics may be refused, and then the name must not change.
+    // Topics first: if the topics are refused, the name must not change either.
     if (topics !== undefined) await registry.setTopics(thingId, topics)
     if (name !== undefined) await registry.rename(thingId, name)
     return { status: 'success' }

@@ -48,7 +48,7 @@ export function deleteRoute(scope: FastifyInstance, { access, records, magic }: 
     return { status: 'success', deleted }
   })
 
-  /** For the key of a state, all keys with records that change the state. For any other key, only that key. */
+  /** If `key` is the key of a state, all keys whose records change that state; otherwise only `key`. */
   async function keysOf(thingId: string, key: string): Promise<readonly string[]> {
     if (magic.stateKeyOf(key) !== key) return [key]
     return (await records.resources(thingId)).filter(each => magic.stateKeyOf(each) === key)

@@ -42,7 +42,7 @@ export function healthRoutes(scope: FastifyInstance, things: HttpThings, isDrain
 
   scope.get('/readyz', { config: { operation: checkReadiness } }, async (request, reply) => {
     const obstacle = isDraining() ? 'draining' : !things.isReady() && 'store_unavailable'
-    // Not logged: probes come each second, and the cause is logged elsewhere.
+    // Not logged, because probes may arrive every second, and the cause is logged elsewhere.
     if (obstacle) return replyRefusal(new ThingwireError(obstacle), request, reply)
     const { clock } = things
     const ready = {

@@ -20,7 +20,7 @@ const principal = z.union([
     isOperators: z.boolean(),
     expiresAt: datetime,
   }),
-  // `topics`: the server's `topics` option.
+  // `topics` lists the filters in the server's `topics` option.
   z.object({ kind: z.literal('admin'), topics: z.array(z.string()).optional() }),
 ])
 

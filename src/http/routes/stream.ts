@@ -70,7 +70,7 @@ export const streamWrites: Operation = {
   refusals: [...ofThing, 'invalid_query', 'too_many_streams', 'draining'],
 }
 
-/** Milliseconds (contract §8.1). Common proxies close a connection after 60 s of silence. */
+/** Milliseconds between keep-alives (contract §8.1). Common proxies close a connection that has been silent for 60 s. */
 const keepAliveRange = { minimum: 1_000, fallback: 25_000, maximum: 600_000 }
 
 /** `GET /v2/things/<ref>` (contract §8). @param drainTimeout milliseconds until a client that accepts no data is cut off */
@@ -81,7 +81,7 @@ export function streamRoute(
 ): void {
   const open = new OpenStreams()
   const events = new EventStreams(live)
-  // Not in onClose, which runs only after the last connection is closed.
+  // In `preClose`, because `onClose` runs only after all connections are closed, and open streams keep theirs open.
   scope.addHook('preClose', done => {
     open.endAll()
     done()
@@ -116,7 +116,7 @@ export function streamRoute(
     const isEvents =
       acceptedType(request, reply, ['application/json', 'text/event-stream']) === 'text/event-stream'
     if (request.method === 'HEAD') {
-      // An empty stream: for any other body, Fastify would announce the length.
+      // An empty stream, because Fastify would add a Content-Length header for any other body.
       reply.headers(streamHeaders(isEvents ? eventsType : chunkedJson)).send(Readable.from([]))
       return false
     }
@@ -143,7 +143,7 @@ export function streamRoute(
   async function enter(thingId: string): Promise<() => void> {
     let leave = limits.streams.enter(thingId)
     if (!leave) {
-      // Streams of a page that was reloaded many times may still be open.
+      // A page that was reloaded many times may have left half-closed streams open.
       await open.cutHalfClosed(thingId)
       leave = limits.streams.enter(thingId)
     }
@@ -190,7 +190,7 @@ const chunkedJson: StreamForm = {
   keepAlive: () => nothing,
 }
 
-/** Sends all writes of a thing from now on, with the same bytes as MQTT sends on `v2/things/<ref>`. */
+/** Sends all writes of a thing from now on, as the same bytes that MQTT subscribers get on `v2/things/<ref>`. */
 function streamChunks(stream: LiveStream, live: Live, thingId: string): void {
   const subscriber: Subscriber = {
     deliver: write => {
@@ -206,7 +206,7 @@ function streamChunks(stream: LiveStream, live: Live, thingId: string): void {
 
 /**
  * Watches whether the credential of a stream is revoked (contract §6). Begins before the request is authorised, so that it misses
- * no revocation. An export or a backup is not watched: once begun, it continues.
+ * no revocation. An export or a backup is not watched, so a revocation does not end it.
  */
 class CredentialWatch {
   /** Ends the watch. */

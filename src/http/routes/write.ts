@@ -142,7 +142,7 @@ export function writeRoute(
     return answer.reply
   }
 
-  /** @returns undefined if the write was submitted; `answer` then sends the outcome */
+  /** @returns undefined if the write was submitted, so that `answer` will send the outcome; otherwise a promise that rejects */
   function write(
     thingId: string,
     request: RequestOfThing,
@@ -167,7 +167,7 @@ export function writeRoute(
     return undefined
   }
 
-  /** Lists the write as refused. The core does not see errors in the head or in the encoding. */
+  /** Lists the write as refused. The core lists the writes that it refuses, but never gets this one. */
   async function refuse(thingId: string, request: RequestOfThing, error: unknown): Promise<never> {
     const body = receivedBody(request).bytes
     if (error instanceof ThingwireError) await ingest.noteRefused({ thingId, door: 'http', error, body })
@@ -192,7 +192,7 @@ class Answer implements Ticket<WriteAnswer> {
   }
 
   reject(error: unknown): void {
-    // A write that exceeds the rate is not listed as refused, because each listed write would be written to the disk.
+    // A write that exceeds the rate limit is not listed as refused, because each listing costs a write to the disk.
     this.reply.send(error)
   }
 }

@@ -46,7 +46,7 @@ export class EventStreams {
     this.#live.subscribe(thingId, subscriber)
     const now = this.#live.keptWriteNumber
     if (lastEventId === undefined) {
-      // An id without data is not an event. But the client keeps the id, and can resume even before the first write.
+      // An id without data is not an event, but the client keeps the id, so it can resume even if it has not received an event yet.
       stream.send(Buffer.from(`id: ${streamed.eventId(now)}\n\n`))
       return
     }
@@ -55,7 +55,7 @@ export class EventStreams {
       reset()
       return
     }
-    // Sends a first piece, because the head is only sent with a piece, and there may be no event for a while.
+    // Sends a comment, because the head is sent only with the first piece, and there may be no event for a while.
     stream.send(comment)
     this.#replay(stream, streamed, commits)
   }

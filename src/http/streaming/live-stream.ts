@@ -30,7 +30,7 @@ export class LiveStream {
   readonly #drainTimeout: number
   readonly #keepAlive: NodeJS.Timeout
 
-  /** Sends the head. @param live notified when pieces have been sent */
+  /** Prepares the head, which is sent with the first piece. @param live notified when pieces have been sent */
   constructor(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -42,7 +42,7 @@ export class LiveStream {
     const response = reply.hijack().raw
     const { socket } = request.raw
     socket.setNoDelay(true)
-    // The host's idle timeout may be shorter than the interval between keep-alives.
+    // Disables the host's idle timeout, which may be shorter than the interval between keep-alives.
     socket.setTimeout(0)
     // Ignored, because `close` of the socket reports a lost connection.
     response.on('error', () => {})
@@ -118,7 +118,6 @@ export class LiveStream {
   }
 }
 
-/** The open streams of a host. */
 export class OpenStreams {
   /** Thing ids by stream. */
   readonly #open = new Map<LiveStream, string>()
@@ -146,7 +145,7 @@ export class OpenStreams {
     )
   }
 
-  /** Ends all streams: a stopping host would wait for open streams. */
+  /** Ends all streams, because a host that shuts down would otherwise wait for them. */
   endAll(): void {
     this.#isEnded = true
     for (const stream of this.#open.keys()) stream.end()
@@ -159,7 +158,7 @@ export function streamHeaders({ contentType }: Pick<StreamForm, 'contentType'>):
     'cache-control': 'no-store',
     // Without this header, nginx would buffer pieces.
     'x-accel-buffering': 'no',
-    // A further request on the connection would never be answered. Also, a kept connection would delay a stopping host.
+    // Another request on this connection would never be answered, and a connection kept open would delay shutdown.
     connection: 'close',
   }
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { DocumentStore } from '../../core/ports.ts'
 
 export const epochsName = 'streams-runs'
-/** Number of epochs that are kept. Event ids of older epochs are unknown, so their streams cannot be resumed. */
+/** Maximum number of epochs kept. Event ids of older epochs are unknown, so streams cannot be resumed from them. */
 const maximumEpochs = 100
 
 /** The time from one opening of the store to the next. `from` is the number of the newest write when the epoch began. */
@@ -27,8 +27,8 @@ export class EventIds {
   /**
    * Begins an epoch.
    *
-   * @param from number of the last write before the epoch; undefined to continue the current epoch. A shared store continues it,
-   * since it never uses a write number again.
+   * @param from number of the last write before the epoch; undefined continues the current epoch, as a shared store
+   * does because it never reuses a write number.
    */
   static async begin(documents: DocumentStore, from?: number): Promise<EventIds> {
     const id = randomBytes(6).toString('base64url')

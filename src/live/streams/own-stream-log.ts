@@ -23,7 +23,7 @@ export class StreamedThing implements Subscriber {
   expiry: NodeJS.Timeout | undefined
   /** Resolves when `since` is stored; undefined if this process has not opened a stream of the thing. */
   beginning: Promise<void> | undefined
-  /** Set while the thing is being removed; resolves when the removal has ended. */
+  /** Set while this object and its document are being removed; resolves when the removal has ended. */
   ending: Promise<void> | undefined
   /** The number of every hundredth write, oldest first. */
   readonly #marks: number[] = []
@@ -77,7 +77,7 @@ const keptFor = 600_000
 
 /**
  * `streams/<thing id>`: the commit log has every streamed write of the thing with a number above `since`. The document is put
- * before the first stream begins, changed before a trim, and removed before the log drops the writes.
+ * before the first stream begins. `since` is raised before a trim, and the document is removed before the log drops these writes.
  */
 type StreamDocument = { readonly since: number }
 
@@ -97,7 +97,7 @@ export class OwnStreamLog implements StreamLog, LogReader {
     this.#eventIds = eventIds
   }
 
-  /** Takes over the things of the previous process. Call this before anything is written. @throws ThingwireError of the store */
+  /** Takes over the streamed things of the previous process. Call this before any write. @throws ThingwireError of the store */
   static async open(documents: DocumentStore, live: Live): Promise<OwnStreamLog> {
     const log = new OwnStreamLog(documents, live, await EventIds.begin(documents, live.keptWriteNumber))
     for await (const [thingId, { since }] of listDocuments<StreamDocument>(documents, streamPrefix)) {
@@ -116,7 +116,7 @@ export class OwnStreamLog implements StreamLog, LogReader {
     for (const thing of this.#things.values()) {
       if (!thing.ending && thing.cut()) documents[documentName(thing.thingId)] = { since: thing.since }
     }
-    // The documents are put even if the disk is full, since they allow the log to be trimmed.
+    // The documents are put even if the disk is full, because a trim, which frees space, needs them.
     await this.#documents.put(documents, 'essential')
     return commit => {
       const since = this.#things.get(commit.thingId)?.since

@@ -13,7 +13,7 @@ export interface StreamLog {
    * @throws ThingwireError of the store
    */
   enter(thingId: string, lastEventId?: string): Promise<Streamed>
-  /** After this call no thing expires: the next process takes over the kept writes. */
+  /** Stops the expiry of kept writes, so that the next process can take them over. */
   close(): void
 }
 
@@ -57,11 +57,11 @@ export class SharedStreamLog implements StreamLog {
   close(): void {}
 
   async #isKept(after: number): Promise<boolean> {
-    // The node that served the client before may have sent commits that have not reached this node.
+    // The client may have received commits from another node that have not reached this node yet.
     if (after > this.#live.writeNumber) await this.#live.catchUp()
     const { completeAfter } = await this.#nodes.logBounds()
     if (after <= completeAfter) return after === completeAfter
-    // If a failover has lost the write, its sender writes it again under a new number, so the client must not resume.
+    // A failover may have lost write `after`. The client has seen that write, so it must not resume as if the store still had it.
     return await this.#nodes.hasLogged(after)
   }
 

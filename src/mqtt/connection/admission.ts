@@ -31,7 +31,7 @@ export class ConnectRefused extends Error {
   }
 }
 
-/** Receives the principal of a credential. */
+/** The part of a connection that `admit` fills in. */
 interface Identified {
   /** `relyOn` is called with each credential before the credential is looked up. */
   readonly tokens: Pick<UsedTokens, 'relyOn'>
@@ -106,7 +106,7 @@ async function credentialOf(
   return 'unknown'
 }
 
-/** Hashes a client id that contains a secret, for example a device's token: logs and topics of the broker show client ids. */
+/** Hashes a client id that contains a secret, for example a thing's token: logs and topics of the broker show client ids. */
 function withoutSecret(clientId: string, redactor: Redactor): string {
   return redactor.redact(clientId) === clientId ? clientId : hashToken(clientId)
 }
@@ -124,7 +124,7 @@ function assertClientId({ clientId, clean }: ConnectPacket, kind: Admission['kin
   if (kind === 'anonymous' && !clean) throw new ConnectRefused(5, 'a persistent session needs a credential')
 }
 
-/** A token in the will's topic is a credential, as in a PUBLISH. The host handles its clients' wills on other topics. */
+/** A will on a write topic, where a token is a credential, as in a PUBLISH. Undefined if there is none or the host handles it. */
 async function willOf(
   { will }: ConnectPacket,
   credential: string | undefined,
@@ -145,7 +145,7 @@ async function willOf(
   return { thingId, credentialHash, body: Buffer.from(will.payload).toString('base64') }
 }
 
-/** A will that is a message on another topic; undefined if the client may not publish there. */
+/** A will on a topic that is not Thingwire's; undefined if there is none, or the client may not publish on its topic. */
 async function messageWillOf(
   { will }: ConnectPacket,
   principal: Principal,

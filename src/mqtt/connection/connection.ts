@@ -76,14 +76,14 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   readonly openedAt = performance.now()
   /** Set before CONNECT is accepted or refused; undefined if the client has no known credential. */
   principal: Principal | undefined
-  /** Set before CONNECT is answered. */
+  /** Set before CONNECT is accepted. */
   admission: Admission | undefined
-  /** Resolves when the work started by CONNECT is done. */
+  /** Resolves when the admission of the client has succeeded or failed. */
   admitting: Promise<void> | undefined
   session: MqttSession | undefined
   /** Set if the client may use topics that are not Thingwire's. */
   relayed: RelayedClient | undefined
-  /** The lock of the client id, if a principal has connected. */
+  /** The lock of the client id. Set if the client has connected with a credential. */
   lock: TakenLock | undefined
   /** By thing id: the lock of an anonymous client for the thing. Set when the client has used the thing's token. */
   locksOfThings: Map<string, Lock> | undefined
@@ -137,7 +137,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     return this.#state === 'connected'
   }
 
-  /** Why the connection ended; undefined while it is open, or if the network or a packet failed. */
+  /** Why the connection ended; undefined while it is open, or if it ended for any other reason. */
   get end(): ConnectionEnd | undefined {
     return this.#end
   }
@@ -186,7 +186,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
 
   /** Closes the connection after a DISCONNECT. */
   leave(): void {
-    // After a DISCONNECT, Aedes does not publish the will of a host's client, and still handles the acks of a relayed client.
+    // Aedes handles the acks of a relayed client before DISCONNECT, and drops the will of a host's client at DISCONNECT.
     if (this.isHosts || this.relayed) this.broker.send(disconnect)
     else this.socket.destroy()
   }
@@ -319,7 +319,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   }
 }
 
-/** A WebSocket stream that shows the number of received bytes of an incomplete message. */
+/** A WebSocket stream that exposes the number of received bytes of an incomplete message. */
 export interface ArrivingStream {
   readonly unfinishedBytes: number | undefined
 }

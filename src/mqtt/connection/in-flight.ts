@@ -6,7 +6,7 @@ import { type InFlightDocument, type InFlightWrite, inFlightName } from '../sess
 
 /** Shared by all committed writes to save memory: a connection may have 65,535 unreleased packets. */
 const committed = Promise.resolve()
-/** Length of a digest, bytes: `readUIntBE` reads at most six. */
+/** Length of a digest, bytes. `readUIntBE` can read no more than six. */
 const digestBytes = 6
 
 /** A QoS 2 PUBLISH that the client has not released with PUBREL yet. */
@@ -59,7 +59,7 @@ export class InFlight {
    * Releases a packet. After this call the client may use the id for another write (MQTT-4.3.3-2), even before PUBCOMP.
    *
    * @param forget removes the packet's document; called when the packet's write is committed
-   * @returns a promise that resolves when the document is removed, even if PUBREL is repeated; undefined if no packet has this id
+   * @returns a promise that resolves when the document is removed, also for a repeated PUBREL; undefined if no packet has this id
    */
   release(messageId: number, forget: () => Promise<unknown>): Promise<void> | undefined {
     const packet = this.#packets.get(messageId)

@@ -6,8 +6,8 @@ import type { ReadingTime } from './reading-time.ts'
 /** Number of pending packets of a connection at which its socket is no longer read (contract §9). */
 const maximumPending = 256
 /**
- * Maximum number of pending bytes of a connection, about as many as one read of a socket. With 1 MiB, the packets of ten
- * connections would survive two garbage collections: garbage collection would take 16 % of the time instead of 8 %.
+ * Maximum number of pending bytes of a connection: about as many as one read of a socket returns. With 1 MiB, the packets of ten
+ * connections would survive two garbage collections, which would raise the time spent on garbage collection from 8 % to 16 %.
  */
 const maximumPendingBytes = 64 * 1024
 /**
@@ -15,7 +15,7 @@ const maximumPendingBytes = 64 * 1024
  * More packets would not make the disk faster, and would burden the garbage collector.
  */
 const maximumPendingOfAll = 1_024
-/** Allows a connection 500 packets a second if a disk sync takes 30 ms. With 0, a connection would never be read again. */
+/** Allows a connection 500 packets a second if a disk sync takes 30 ms. With 0, an idle connection would never be read again. */
 const leastPending = 16
 /** At most this many packets of a connection count towards `maximumPendingOfAll`, so a few clients cannot use it up. */
 const largestShare = 64
@@ -202,7 +202,7 @@ export class Inbound implements PacketSink {
 
   /** Reads as much as the limits allow. */
   readonly read = (): void => {
-    // Handling a packet synchronously calls this method while the decoder is still running.
+    // When a packet is handled synchronously, this method is called while the decoder is still running.
     if (this.#isReading || this.#isGone) return
     this.#isReading = true
     try {
@@ -218,14 +218,14 @@ export class Inbound implements PacketSink {
   #readPieces(): void {
     const socket = this.#socket
     while (this.mayTake()) {
-      // Bytes that were put back form one buffer. Reading only a part of that buffer would copy the rest, for each packet again.
+      // Bytes that were put back form one buffer. Reading beyond its end would copy these bytes again for each packet.
       const size = this.#givenBack || Math.min(socket.readableLength, readSize)
       this.#givenBack = 0
       // Without a size, `read()` makes an empty stream fetch more bytes.
       const bytes = socket.read(size || undefined) as Buffer | null
       if (bytes === null) return
       const rest = this.#read(bytes)
-      // A stream ends when its last byte is read. That must not happen before the client's last packets are handled.
+      // Unhandled bytes are put back: reading the last byte would end the stream before the client's last packets are handled.
       this.#givenBack = rest.length
       if (rest.length > 0) socket.unshift(rest)
     }

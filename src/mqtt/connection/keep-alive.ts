@@ -43,7 +43,7 @@ export class KeepAlive {
     this.#pings.answered(now)
   }
 
-  /** Interval of PINGREQs to Aedes, milliseconds. Aedes does not see all packets of the client, and would consider it silent. */
+  /** Interval of PINGREQs to Aedes, milliseconds. Aedes sees few packets of the client, and without PINGREQs would time it out. */
   get interval(): number {
     return this.#patience / 3
   }

@@ -31,7 +31,7 @@ export interface Receiver {
   nextMessageId(): number
   /** The token or id that the client uses for a thing. */
   aliasOf(thingId: string): string
-  /** `principalName` of the client, or a name unique to this connection. Readers with different names take turns. */
+  /** `principalName` of the client, or a name unique to this connection. Different readers take turns reading the store. */
   readonly reader: string
   /** Whether the client may see a thing. @throws ThingwireError if the store is unavailable */
   maySee(thingId: string): Promise<boolean>
@@ -99,7 +99,7 @@ export class LiveClient implements Subscriber {
     const owed = owedRetained(session)
     if (owed.length === 0) {
       if (!session.isFromElsewhere) return this.#begin(session)
-      // The other node may have sent messages of commits that have not reached this node yet: wait for those commits.
+      // The session's previous node may have sent messages of commits that have not reached this node yet: wait for those commits.
       return await this.#parts.live.catchUp(() => this.#isClosed || this.#begin(session))
     }
     const retained = await this.#prepareRetained(session, owed, () => this.#begin(session))
@@ -147,7 +147,7 @@ export class LiveClient implements Subscriber {
     await retained?.send()
   }
 
-  /** Adds subscriptions. Later live messages wait for the messages of `sendRetained`. @throws ThingwireError of the store */
+  /** Adds subscriptions. Their live messages are sent after the messages of `sendRetained`. @throws ThingwireError of the store */
   async subscribe(subscriptions: readonly Omit<Subscription, 'from'>[]): Promise<void> {
     const { live } = this.#parts
     const session = this.#session
@@ -165,7 +165,7 @@ export class LiveClient implements Subscriber {
     })
   }
 
-  /** Takes a snapshot for retained messages. Calls `begin` after the live messages that the snapshot covers, before later ones. */
+  /** Takes a snapshot for retained messages. Calls `begin` between the live messages that the snapshot covers and later ones. */
   async #prepareRetained(
     { interests }: MqttSession,
     subscriptions: readonly Subscription[],
@@ -258,7 +258,7 @@ export class LiveClient implements Subscriber {
   /** Stops sending. May be called more than once. */
   close(): void {
     if (this.#isClosed) return
-    // If every message is acknowledged, the next connection need not search the commits up to here for missed messages.
+    // If every message is acknowledged, the next connection need not search the commits so far for missed messages.
     if (this.#outbox.isEmpty && !this.#hasMissed) {
       const position = { writeNumber: this.#parts.live.writeNumber, place: Number.MAX_SAFE_INTEGER }
       this.#session?.unacked.settle(position)

@@ -11,7 +11,7 @@ import type { AckedParts, Outgoing } from './outgoing.ts'
 const views = new FairQueue(3)
 
 interface RetainedDeliveryParts {
-  /** `principalName` of the client, or a name unique to the connection. Readers with different names take turns. */
+  /** `principalName` of the client, or a name unique to the connection. Different readers take turns reading the store. */
   readonly reader: string
   /** Contains the writes whose live messages come before `gap`. Closed by this class. */
   readonly snapshot: Snapshot
@@ -20,7 +20,7 @@ interface RetainedDeliveryParts {
   readonly interests: Interests
   readonly maySee: (thingId: string) => Promise<boolean>
   readonly clock: ReceiptClock
-  /** Announced to the client, bytes. */
+  /** The limit to announce to the client, bytes. */
   readonly maxPacketSize: number
 }
 
@@ -39,7 +39,7 @@ export class RetainedDelivery implements AckedParts {
     const { reader, snapshot, gap, subscriptions, maySee, clock, maxPacketSize } = this.#parts
     try {
       this.#pushOnce('limits', limitsTopic, () => JSON.stringify({ maxPacketSize }))
-      // The date is pushed after the limits: a forwarder begins to write when it receives the date, and must know the limits then.
+      // The date is pushed after the limits: a forwarder begins to write when it gets the date, and must know the limits by then.
       this.#pushOnce('date', dateTopic, () => serverTimeText(clock.now(), 'UTC'))
       for await (const page of views.stream(reader, retainedView(snapshot, subscriptions, maySee))) {
         for (const { latest, qos } of page) {

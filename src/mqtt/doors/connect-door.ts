@@ -28,11 +28,11 @@ interface ConnectDoorParts extends Pick<DoorOptions, 'ownsBroker' | 'relay' | 'o
   readonly isClosing: () => boolean
 }
 
-/** The broker asks whether to accept a client. Exactly one of these functions is called. */
+/** The broker's question whether to accept a client. Answered by calling exactly one of these functions. */
 export interface BrokerQuestion {
   readonly accept: () => void
   readonly refuse: (refusal: ConnectRefused) => void
-  /** For a client of the host: the host decides. */
+  /** Lets the host decide about its own client. */
   readonly askHost: () => void
 }
 
@@ -47,7 +47,7 @@ export class ConnectDoor {
   /**
    * Handles a CONNECT, and sends the messages that the session is owed (contract §7.1). Never rejects.
    *
-   * @param handToBroker passes the changed packet to the broker; resolves when the broker asks whether to accept the client
+   * @param handToBroker passes `packet` to the broker; resolves when the broker asks whether to accept the client
    */
   async connect(
     connection: Connection,
@@ -99,7 +99,7 @@ export class ConnectDoor {
     await this.#beginRelay(connection, before)
     if (will) {
       await this.#keepWill(connection, admission, will)
-      // Otherwise the broker would store the will's topic, which contains the token, and publish the will.
+      // Otherwise the broker would store the will's topic, which may contain a token, and publish the will.
       delete packet.will
     }
     // The connection may have been closed in the meantime, or refused because admission took too long.
@@ -122,7 +122,7 @@ export class ConnectDoor {
       connection.session = session
       connection.inFlight.resume(inFlight)
     } catch (error) {
-      // The session may have been taken over from the previous connection. That connection's acks must still be stored.
+      // If the previous connection's session was taken over before the error, this connection must still store the acks in it.
       connection.session = sessions.heldBy(clientId, lock)
       throw error
     }
@@ -146,7 +146,7 @@ export class ConnectDoor {
     }
     await ownership.prove(connection, thingId)
     const lock = connection.lockOf(thingId)
-    // latin1 keeps every byte. A body that is not UTF-8 must stay unchanged, so that the write is refused.
+    // Decoded as latin1, which preserves every byte. UTF-8 decoding would replace invalid bytes, and the invalid body would pass.
     const read = Buffer.from(body, 'base64').toString('latin1')
     const struck = Buffer.from(connection.tokens.strikeOut(read), 'latin1')
     const kept = { ...will, owner: ownerOf(admission, thingId), body: struck.toString('base64') }
@@ -177,8 +177,8 @@ function changeForBroker(packet: ConnectPacket, { admission, relayed }: Connecti
   if (!relayed?.isPersistent) packet.clean = true
   // The scoped client id is longer than MQTT 3.1 allows.
   packet.protocolVersion = 4
-  // Locks decide which connection of a client stays. The id is made unique so that the broker does not close a connection, too: it
-  // might close the newest one. The relay needs the plain id to find the session.
+  // Locks decide which connection of a client stays. If ids were not unique, the broker would close a connection as well, perhaps
+  // the newest one. The relay needs the plain id to find the session.
   if (admission && !relayed) packet.clientId = `${packet.clientId}#${randomUUID()}`
 }
 

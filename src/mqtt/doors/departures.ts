@@ -15,7 +15,7 @@ interface DeparturesParts {
   readonly onFailed: (error: unknown) => void
 }
 
-/** Cleans up session, will and locks of closed connections, once none of their packets is pending. */
+/** Cleans up the session, will and locks of each closed connection, once none of its packets is pending. */
 export class Departures {
   readonly #parts: DeparturesParts
   readonly #leavings = new Set<Promise<void>>()
@@ -47,7 +47,7 @@ export class Departures {
   }
 
   /**
-   * From now on, wills stay in the store instead of being written. Close the connections only when this resolves. Otherwise, if a
+   * Wills of connections that close after this call stay in the store. Close connections only when this resolves: otherwise, if a
    * client reconnects to another node, that node would consider the old connection open and write its will. Never rejects.
    */
   async leaveWills(connections: readonly Connection[]): Promise<void> {
@@ -81,10 +81,10 @@ export class Departures {
 
   async #leaveWill({ name, will, lock }: KeptWill, isVoid: boolean): Promise<void> {
     const { retries, wills } = this.#parts
-    // No lock is passed, since the lock may have been lost. The next owner of the lock would write the void will.
+    // No lock is passed: if the lock was lost, discarding would fail, and the lock's next owner would write the void will.
     if (isVoid) await retries.run(() => wills.discard(name, undefined))
     else if (!this.#isClosing) await wills.write(name, will, lock)
-    // The client was being admitted when this process began to close.
+    // `leaveWills` missed this will, since the client was still being admitted.
     else if (!this.#orphanedWills.has(name)) await this.#leaveAll([name])
   }
 

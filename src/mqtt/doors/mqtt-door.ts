@@ -120,7 +120,7 @@ export class MqttDoor {
     return [ingest.onRefused(send), nodes.onRefused(send)]
   }
 
-  /** Closes the connections of a thing that loses a topic grant. When the clients return, they have only allowed subscriptions. */
+  /** Closes the connections of a thing that loses a topic grant. Returning clients have only the permitted subscriptions. */
   #hearTopics(relay: Relay | undefined): readonly (() => void)[] {
     if (!relay) return []
     const hear = async (thingId: string): Promise<void> => {
@@ -219,7 +219,7 @@ export class MqttDoor {
     for (const principal of principals) await this.#retries.run(() => this.#sessions.end(principal))
   }
 
-  /** Finishes pending packets, and closes every connection. */
+  /** Finishes pending packets, leaves the host's clients to the host, and closes all other connections. */
   async close(putHooksBack: () => void): Promise<void> {
     this.#isClosing = true
     const connections = [...this.#connections.values()]
@@ -253,7 +253,7 @@ export class MqttDoor {
 
 /** Maximum number of messages about one thing within `window` (contract §7.2). */
 const maximumMessages = 10
-/** Period of that limit, milliseconds. */
+/** Period to which `maximumMessages` applies, milliseconds. */
 const window = 1_000
 
 /** Sends refused writes on `things/<id>/errors`, but not too many: a device that sends only nonsense must not flood subscribers. */

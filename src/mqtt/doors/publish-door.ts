@@ -52,7 +52,7 @@ export class PublishDoor {
   readonly #connection: Connection
   readonly #parts: PublishDoorParts
   readonly #turns = new Turns()
-  /** Address of the latest packet. Most devices publish on one topic, which is then not parsed again. */
+  /** Address of the latest packet. Most devices publish on one topic, which need not be parsed again. */
   #address: Address | undefined
   #hasFailed = false
   /** Set at the first message on a topic that is not Thingwire's. */
@@ -225,7 +225,7 @@ export class PublishDoor {
     try {
       ingest.submit({ thingId, door: 'mqtt', body, options, isOperators, lock, documents, sender }, ticket)
     } catch (error) {
-      // No later packet of the same socket read may be written.
+      // Later packets that came in the same read of the socket must not be written.
       if (qos !== 0) this.#hasFailed = true
       if (qos !== 0 || !(error instanceof ThingwireError) || !isRateExceeded(error)) throw error
       settle(ticket, ingest.noteRefused({ thingId, door: 'mqtt', error, body }))
@@ -326,7 +326,7 @@ class RelayDoor {
         return
       }
       const { topic, payload, qos, retain, messageId } = packet
-      // Messages have a separate rate, so they do not slow down the writes of the thing.
+      // These messages have a rate of their own, so they do not slow down the client's writes.
       const { clientId } = this.#relayed
       const payer = `topics of ${clientId.slice(0, clientId.indexOf(':'))}`
       await rate.enter({ thingId: payer, door: 'mqtt', body: payload })

@@ -23,7 +23,7 @@ export class RejectedConnections {
   }
 
   refused(connection: Connection, { returnCode, message }: ConnectRefused): void {
-    // The code 3 means that the store is unavailable, so the refusal cannot be listed.
+    // Code 3 is not the client's fault: for example, the store is unavailable, or the client has connected again.
     if (returnCode === 3) return
     this.#report(connection, new ThingwireError('connect_refused', `CONNACK ${returnCode}: ${message}`))
   }
@@ -78,7 +78,7 @@ function isOfPeer(error: Error): boolean {
   return 'code' in error
 }
 
-/** Whether the store has failed, which is not the client's fault; `/readyz` reports it. */
+/** Whether the store has failed, which `/readyz` reports, or the lock was lost. Neither is the client's fault. */
 function isOfStore(error: Error): boolean {
   return error instanceof LockLost || (error instanceof ThingwireError && error.status === 503)
 }

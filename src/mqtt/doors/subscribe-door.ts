@@ -228,7 +228,7 @@ export class SubscribeDoor {
     const { topic, qos } = asked
     const code = activationCodeOf(topic)
     if (code === undefined) {
-      // The host keeps the client's persistent session. When that session is resumed, this filter would be missing.
+      // The host keeps the client's persistent session, but does not learn of this filter: a resumed session would lack it.
       if (connection.isHosts && !connection.client.clean) return 'refused'
       return (await grantFilter(connection, asked, { access, onUnknown })) ?? 'refused'
     }

@@ -22,8 +22,8 @@ export interface BrokerLinkHandlers {
 const nothing = Buffer.alloc(0)
 
 /**
- * Links a connection to the host's broker. The broker sees the link as a normal client. It gets only the packets that it has to
- * handle, and PINGREQs that stand for all other packets.
+ * Links a connection to the host's broker. The broker sees the link as a normal client. The broker gets only the packets that it
+ * has to handle, and PINGREQs that stand for all other packets.
  */
 export class BrokerLink implements BrokerSideHandlers {
   /** The broker's object for the connection. The host's hooks and events receive this object. */
@@ -107,7 +107,7 @@ export class BrokerLink implements BrokerSideHandlers {
 
   close(error: Error | null): void {
     const destroy = () => void this.#side.destroy(error ?? undefined)
-    // Aedes registers a client when its persistence has answered. A client that was closed before would stay registered for ever.
+    // Aedes registers a client once the persistence has answered. A client closed before that would stay registered for ever.
     if (this.#isOurs && this.client.connecting) this.client.once('connected', destroy)
     else destroy()
   }
@@ -168,7 +168,7 @@ export class BrokerLink implements BrokerSideHandlers {
     if (held.length > 0) this.#socket.write(Buffer.concat(held))
   }
 
-  /** Whether a message from the broker that the client has not acknowledged yet has this packet id. */
+  /** Whether the packet id belongs to a message from the broker that the client has not acknowledged yet. */
   uses(messageId: number): boolean {
     return this.#ids?.has(messageId) === true
   }
@@ -208,7 +208,7 @@ export class BrokerLink implements BrokerSideHandlers {
   }
 
   onClosed(error: Error | null): void {
-    // A failure of the broker's persistence does not concern a client of Thingwire.
+    // A client of Thingwire that is not relayed does not depend on the broker's persistence.
     if (!error || !this.#isOurs || this.#isRelayed) this.#handlers.onClosedByBroker(error)
   }
 
@@ -251,7 +251,7 @@ export class BrokerLink implements BrokerSideHandlers {
     return true
   }
 
-  /** Closes the connection if the broker reuses a packet id: a message that waited for its id would be sent after newer ones. */
+  /** Closes the connection if a new message has a packet id in use: if it waited for the id, newer messages would overtake it. */
   #mayRelay(messageId: number, packet: Buffer): boolean {
     const isNew =
       typeOf(packet[0] ?? 0) === types.publish && ((packet[0] ?? 0) & publishFlags.duplicate) === 0
@@ -344,7 +344,7 @@ class BrokerSide extends Duplex {
 
   #answer(bytes: Buffer, callback: () => void): void {
     const answer = this.#handlers.onAnswer(bytes)
-    // The broker waits for a client that does not read, and finally closes it.
+    // The broker waits for a client that does not read, and finally disconnects the client.
     if (!answer || this.#socket.destroyed || this.#socket.write(answer)) callback()
     else this.#socket.once('drain', callback)
   }

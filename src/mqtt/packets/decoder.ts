@@ -61,7 +61,7 @@ export class Decoder {
   #start = 0
   #end = 0
   #unfinished: Unfinished | undefined
-  /** Topic of the latest PUBLISH. Most devices publish on one topic, which is then not checked again. */
+  /** Topic of the latest PUBLISH. Most devices publish on one topic, which need not be checked again. */
   #topic = ''
   #topicBytes: Buffer = nothing
 
@@ -186,7 +186,7 @@ export class Decoder {
     return publishOf(firstByte, this.#topic, messageId, bytes.subarray(payloadStart, end))
   }
 
-  /** Topics are so short that this loop is faster than a call of `Buffer.compare`. */
+  /** Topics are so short that this loop is faster than a call to `Buffer.compare`. */
   #isTopicAt(bytes: Buffer, start: number): boolean {
     const topic = this.#topicBytes
     for (let place = 0; place < topic.length; place++) {

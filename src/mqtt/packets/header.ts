@@ -9,7 +9,7 @@ export interface Header {
   readonly length: number
 }
 
-/** For each packet type that a client may send, except PUBLISH: the required flags (table 2.2) and the length, bytes, if fixed. */
+/** The required flags (table 2.2) of each packet type that a client may send, except PUBLISH, and its length in bytes, if fixed. */
 const fixed = new Map<number, { readonly flags: number; readonly length?: number }>([
   [types.connect, { flags: 0 }],
   [types.puback, { flags: 0, length: 2 }],

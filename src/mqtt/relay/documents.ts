@@ -75,7 +75,7 @@ export function placeText({ order, brokerId, bytes }: MessagePlace): string {
   return `${String(order).padStart(orderDigits, '0')}.${brokerId}.${bytes}`
 }
 
-/** @param name name of a document that ends with a place */
+/** @param name document name that ends with a place */
 export function placeIn(name: string): MessagePlace {
   const [order, brokerId = '', bytes] = placeTextIn(name).split('.')
   return { order: Number(order), brokerId, bytes: Number(bytes) }

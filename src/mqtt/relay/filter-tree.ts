@@ -1,4 +1,4 @@
-/** A trie of topic filters or topics, split into levels: finds matches without comparing all entries. */
+/** A trie of topic filters or topics, with a node for each level. Finds matches without comparing every entry. */
 export class FilterTree<Value> {
   readonly #root = new Level<Value>()
 
@@ -32,7 +32,7 @@ export class FilterTree<Value> {
   }
 
   /**
-   * The values of this tree's topics that match a filter of another tree. Each value is returned once, in small pieces that may be
+   * The values of this tree's topics that match a filter of another tree, each once, in small pieces. A piece may be
    * empty. The tree may change between two pieces; values added in the meantime may be missing.
    */
   matchedBy(filters: FilterTree<unknown>): Generator<Iterable<Value>> {
@@ -92,13 +92,13 @@ function* walk<Value>(
   if (!level.below) return
   const wild = asked.flatMap(each => each.below?.get('+') ?? [])
   const named = asked.reduce((sum, each) => sum + (each.below?.size ?? 0), 0)
-  // Iterates over the smaller set of names.
+  // Iterates over the smaller set of names, or over the names of the topics if a wildcard may match any name.
   const isByTopics = isRest || wild.length > 0 || named > level.below.size
   const ofFilters = () => new Set(asked.flatMap(each => [...(each.below?.keys() ?? [])]))
   for (const name of isByTopics ? level.below.keys() : ofFilters()) {
     const next = level.below.get(name)
     if (!next) continue
-    // A wildcard in the first level does not match `$` (MQTT-4.7.2-1).
+    // A wildcard in the first level does not match names that start with `$` (MQTT-4.7.2-1).
     const mayBeWild = !(isRoot && name.startsWith('$'))
     const isAllBelow = isRest && mayBeWild
     const same = isAllBelow ? [] : asked.flatMap(each => each.below?.get(name) ?? [])

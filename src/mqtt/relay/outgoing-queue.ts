@@ -54,7 +54,7 @@ export class OutgoingQueue {
   readonly replayed = new Promise<void>(resolve => (this.#onReplayed = resolve))
   /** The `order` of the newest message that was read from the store, by broker id. */
   readonly #newest = new Map<string, number>()
-  /** Places of messages published during the replay, which are also in the store. */
+  /** Places of messages published during the replay. At its end, the replay reads these messages from the store. */
   readonly #meanwhile: MessagePlace[] = []
   /** Name of the stored message that is being sent. Only one is sent at a time, since Aedes does not slow down a producer. */
   #underWay = ''
@@ -136,7 +136,7 @@ export class OutgoingQueue {
       payload: Buffer.from(message.payload, 'base64'),
       qos,
       retain: false,
-      // A process that was killed may have sent this message.
+      // A process that was killed may have sent this message without storing its packet id.
       dup: messageId !== undefined || brokerId !== this.#parts.brokerId,
       ...(messageId !== undefined && { messageId }),
       brokerId,
@@ -164,7 +164,7 @@ export class OutgoingQueue {
     const owed = { qos, messageId }
     this.#note(messageId, { name, owed })
     if (qos === 2) await this.#put({ [name]: owed })
-    // The replay waits until now: when it ends, published messages are sent, which must not overtake this message.
+    // The replay waits for this call. Otherwise, newly published messages could overtake this message when the replay ends.
     if (name === this.#underWay) this.#onSent()
   }
 

@@ -25,11 +25,11 @@ const mostOfSession: Size = { messages: 10_000, bytes: 16 * 1024 * 1024 }
 const mostOfPrincipal: Size = { messages: 2_000_000, bytes: 256 * 1024 * 1024 }
 /** If a limit is exceeded, the oldest messages are dropped until the rest is within this share of the limit. */
 const leftShare = 0.95
-/** A sweep begins when this many messages or bytes were put. This also limits the messages that no session is owed. */
+/** A sweep begins once more messages or bytes than this have been put, so messages that no session is owed cannot pile up. */
 const sweptAfter: Size = { messages: 100_000, bytes: 64 * 1024 * 1024 }
 /** After a sweep, the next sweep waits for this multiple of the sweep's duration. */
 const restPerWork = 10
-/** Maximum time between two sweeps, milliseconds. Other nodes may have left messages that no session is owed. */
+/** Maximum time between two sweeps, milliseconds, since `sweptAfter` does not count the messages that other nodes put. */
 const longestRest = 3_600_000
 
 interface OwedMessagesParts {
@@ -46,7 +46,7 @@ interface OwedMessagesParts {
  */
 export class OwedMessages {
   readonly #parts: OwedMessagesParts
-  /** By name prefix: an upper bound of the size; absent if the messages are not counted yet. */
+  /** By name prefix: an upper bound of the size; absent if the messages have not been counted yet. */
   readonly #sizes = new Map<string, Size>()
   /** Prefixes to be counted, one after another. */
   readonly #due = new Set<string>()
@@ -173,7 +173,7 @@ export class OwedMessages {
 
   async #sweep(): Promise<void> {
     const { documents, isConnected } = this.#parts
-    // This waits for the puts of this node, so that the lists contain the entries of a session that ended in the meantime.
+    // This waits for the pending puts of this node, so that the sweep also finds entries put for a session while it was ending.
     await documents.getInOrder(topicQueuePrefix)
     // Messages are listed before entries: both are put together, so the entries of a listed message are found below.
     const unowed = new Set<string>()

@@ -36,7 +36,7 @@ export interface RelayedMessage {
   readonly isRetained: boolean
 }
 
-/** Maximum number of entries in pending puts: some tens of milliseconds of work, so writes of things do not have to wait long. */
+/** Maximum number of entries in pending puts: a few tens of milliseconds of work, so that writes of things need not wait long. */
 const mostEntriesAtOnce = 4_000
 
 /** Documents to put in the same commit as a message, for example the packet id of a QoS 2 PUBLISH. */
@@ -46,8 +46,8 @@ export interface PutWithMessage {
 }
 
 /**
- * Passes messages to Aedes one at a time: the next message follows when the put of the previous message has begun. Aedes takes
- * several asynchronous steps per message, and drops a message if its counter is not greater than the previous counter.
+ * Passes messages to Aedes one at a time: the next message follows when the put of the previous message has begun. Otherwise,
+ * messages could overtake each other inside Aedes, which would then drop the overtaken message because its counter is lower.
  */
 export class PublishQueue {
   readonly #parts: PublishQueueParts
@@ -56,7 +56,7 @@ export class PublishQueue {
   readonly #turns = new Turns()
   /** Spreads messages over turns of the event loop, since a message for hundreds of sessions takes a millisecond or two. */
   readonly #slices = new Slices()
-  /** The message that was passed to Aedes, until Aedes calls `enqueue`. */
+  /** Documents and turn of the message that was passed to Aedes, until Aedes calls `enqueue`. */
   #starting: { readonly together: PutWithMessage | undefined; readonly turn: Turn } | undefined
   #entriesBeingPut = 0
   /** Resolves when all puts begun so far are durable or have failed. */
@@ -89,7 +89,7 @@ export class PublishQueue {
       qos,
       retain: isRetained,
       dup: false,
-      // QoS 0 messages overtake messages that wait for a put. With the same broker id, the overtaken messages would count as older.
+      // QoS 0 messages overtake messages that wait for a put. With the same broker id, the overtaken messages would be dropped.
       brokerId: qos === 0 ? `${brokerId}.0` : brokerId,
       brokerCounter: this.#order,
     }
@@ -107,7 +107,7 @@ export class PublishQueue {
     if (packet.qos === 0) this.#keep(packet).catch(this.#parts.onFailed)
   }
 
-  /** Called with each message. Resolves, in the order of calls, when the message is durable. @throws ThingwireError of the store */
+  /** Called at QoS 1 and 2. Resolves, in the order of calls, when the message is durable. @throws ThingwireError of the store */
   enqueue(packet: AedesPublishPacket): Promise<void> {
     const { together, turn } = this.#starting ?? {}
     this.#starting = undefined

@@ -43,7 +43,7 @@ export class Relay {
   readonly #retained: RetainedMessages
   readonly #subscriptions: TopicSubscriptions
   readonly #owed: OwedMessages
-  /** Identifies this process in its messages. Has only 72 random bits, since it is part of the name of each entry. */
+  /** Identifies this process in its messages. Has only 72 random bits, to keep the names of entries short. */
   readonly #brokerId = randomBytes(9).toString('base64url')
   readonly #publishing: PublishQueue
   /** The `order` of the newest received message, by broker id of another node. The messages of one broker arrive in order. */
@@ -164,7 +164,7 @@ export class Relay {
   forget(clientId: string): void {
     this.#subscriptions.set(clientId, [])
     this.#owed.forget(clientId)
-    // Messages may have been put for the session while it ended.
+    // Messages may have been put for the session while it was ending.
     this.#owed.sweepSoon()
   }
 
@@ -227,7 +227,7 @@ export class Relay {
       await this.#subscriptions.hear(name)
       const clientId = clientIdOf(name)
       if (this.#subscriptions.of(clientId).length > 0) return
-      // This node may have put messages for the session while another node ended it.
+      // This node may have put messages for the session while another node was ending it.
       if (!(await this.#parts.documents.get(sessionName(clientId)))) this.#owed.sweepSoon()
     })
     await Promise.all(changes)
@@ -252,7 +252,7 @@ export class Relay {
     if (missing.length > 0) setTimeout(() => look().catch(this.#onFailed), patience).unref()
   }
 
-  /** Outages are reported by the caller that waits for the step. */
+  /** Passes on only defects. Outages of the store and lost locks are expected. */
   readonly #onFailed = (error: unknown): void => {
     if (!isOutage(error) && !(error instanceof LockLost)) this.#parts.onDefect(error)
   }

@@ -89,7 +89,7 @@ export class RelayedClient {
     }
   }
 
-  /** Whether the packets are retained or replayed messages, which wait for room. @param header first byte of one packet */
+  /** Whether packets are retained or replayed messages, which wait for room. @param header first byte of one of the packets */
   isPaced(header: number): boolean {
     if ((header & publishFlags.retain) !== 0) return true
     return this.queue?.isReplaying === true && qosOf(header) > 0
@@ -114,16 +114,16 @@ export class RelayedClient {
   }
 }
 
-/** Number of pieces of the search between two checks of the time slice. */
+/** Number of pieces after which the search checks whether its time slice is over. */
 const piecesAtOnce = 50
 /** Limits for one turn of the event loop: number of messages, and bytes of their payloads. */
 const sentAtOnce = { messages: 50, bytes: 64 * 1024 }
 
-/** Sends the retained messages for one SUBSCRIBE, except messages that came live since this object was created. */
+/** Sends the retained messages for one SUBSCRIBE, except those that the client received live after this object was created. */
 class RetainedStream {
   readonly #retained: RetainedMessages
   readonly #connection: Pick<RelayedConnection, 'client' | 'live'>
-  /** By topic with a retained message: the first message that came live, or the retained message once it came live itself. */
+  /** By topic with a retained message: that message if the client received it live, else the first message received live. */
   readonly #came = new Map<string, MessageId>()
   /** Messages that Aedes has not sent yet. */
   readonly #sending = new Set<RetainedMessage>()
@@ -135,7 +135,7 @@ class RetainedStream {
     this.#connection = connection
   }
 
-  /** Notes a live message to the client. */
+  /** Notes that a live message is sent to the client. */
   note(packet: AedesPublishPacket): void {
     const { topic } = packet
     const came = placeOf(packet)
@@ -170,7 +170,7 @@ class RetainedStream {
     const newest = this.#retained.newest(topic)
     if (!newest || client.closed) return true
     const came = this.#came.get(topic)
-    // If an earlier message on the topic came live, the newest message will come live, too.
+    // If an earlier message on the topic came live, the newest message will also come live.
     if (newest.isComing) return came !== undefined
     if (isSame(came, newest)) return true
     this.#sending.add(newest)

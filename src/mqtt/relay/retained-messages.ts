@@ -139,13 +139,13 @@ export class RetainedMessages {
     if (isKnown) return
     this.#set(name, message && { ...message, isComing: isComing && message.order > 0, isAhead: false })
     if (!message || !isComing) return
-    // The timer does not keep the payload in memory: many newer messages may replace this message before the timer fires.
+    // The timer keeps no payload in memory, since many newer messages may replace this message before the timer fires.
     const { topic, order, brokerId } = message
     setTimeout(() => this.passed(topic, { order, brokerId }), patience).unref()
   }
 
   #set(name: string, given: Newest | undefined): void {
-    // Older versions stored topics with forbidden characters.
+    // Ignores topics with forbidden characters, which older versions stored.
     const message = given && isTopicName(given.topic) ? given : undefined
     const before = this.#messages.get(name)
     this.#bytes += weightOf(message) - weightOf(before)

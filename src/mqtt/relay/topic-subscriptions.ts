@@ -42,7 +42,7 @@ export class TopicSubscriptions {
     this.set(clientIdOf(name), document?.subscriptions ?? [])
   }
 
-  /** Stores a session's subscriptions if they changed. @throws LockLost @throws ThingwireError of the store: nothing has changed */
+  /** Stores a session's changed subscriptions. On failure, nothing changes. @throws LockLost @throws ThingwireError of the store */
   async keep(
     clientId: string,
     subscriptions: readonly TopicSubscription[],

@@ -6,7 +6,7 @@ export interface Subscription {
   readonly filter: string
   /** Ids of the things that `+` stands for; absent if it stands for every thing. */
   readonly things?: readonly string[]
-  /** Whether the client may see only records, no refused writes. */
+  /** Whether the client may see only records, and not refused writes. */
   readonly isReadOnly?: boolean
   /** The granted QoS. Messages are delivered at QoS 1 at most. */
   readonly qos: 0 | 1 | 2
@@ -14,7 +14,7 @@ export interface Subscription {
   readonly from: number
   /** Whether the client's filter contained a token. */
   readonly isSpelledAsToken?: boolean
-  /** Write number at which the session became owed retained messages; absent once it has acknowledged all of them. */
+  /** The newest write number when retained messages became due to the session; absent once it has acknowledged all of them. */
   readonly owedRetained?: number
 }
 
@@ -86,7 +86,7 @@ export class Interests {
     return owed
   }
 
-  /** Call this when the client has acknowledged all retained messages that became owed at `writeNumber`. */
+  /** Call this when the client has acknowledged all retained messages that became due at `writeNumber`. */
   settleRetained(filter: string, writeNumber: number): void {
     const present = this.#subscriptions.get(filter)
     if (present?.owedRetained !== writeNumber) return

@@ -3,7 +3,7 @@ import type { MessagePosition, Sent } from './unacked.ts'
 
 /** `mqtt-sessions/<client id>`: a persistent session. */
 export type MqttSessionDocument = {
-  /** Milliseconds since 1970. Written at CONNECT, when the connection ends, and every hour in between. */
+  /** Milliseconds since 1970. Written at CONNECT, when the connection ends, and at least every hour in between. */
   readonly lastConnected: number
   readonly subscriptions: readonly Subscription[]
   /** Every QoS 1 message up to and including this position is acknowledged. */
@@ -12,7 +12,7 @@ export type MqttSessionDocument = {
   readonly sent: readonly Sent[]
   /** Messages up to this write number may have been sent under packet ids that are lost. Absent: 0. */
   readonly maybeSent?: number
-  /** Whether a client is connected. If the process dies meanwhile, more messages may have been sent than this document lists. */
+  /** Whether a client is connected. If a dead process left this true, more messages may have been sent than are listed here. */
   readonly isInUse: boolean
   /** The node that wrote the document. */
   readonly node: string

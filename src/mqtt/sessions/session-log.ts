@@ -7,7 +7,7 @@ import { maximumMissed, payloadOf } from './missed.ts'
 import type { MqttSessionDocument } from './session-documents.ts'
 import { Unacked } from './unacked.ts'
 
-/** Keeps the commits in the log that persistent sessions may still need. */
+/** Makes the log keep the commits that persistent sessions may still need. */
 export class SessionLog implements LogReader {
   readonly #documents: DocumentStore
   readonly #coverage = new Coverage()

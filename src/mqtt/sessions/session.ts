@@ -40,7 +40,7 @@ export function storedSession(
   { nodes, begin }: { nodes: Pick<Nodes, 'isAlone' | 'self'>; begin: number },
 ): MqttSession {
   const { isAlone = false, self } = nodes
-  // If another node had the session, it may have sent every commit made until this node takes over.
+  // If another node had the session, that node may have sent every commit made until this node takes over.
   const unknown = isInUse ? (isAlone ? begin : whateverIsCommitted) : 0
   return {
     clientId,

@@ -81,7 +81,7 @@ export class Sessions {
     return this.beginNew(clientId)
   }
 
-  /** Resumes or begins a durable session. @throws LockLost @throws ThingwireError of the store; too_many_persistent_sessions */
+  /** Resumes or begins a persistent session. @throws LockLost @throws ThingwireError of the store; too_many_persistent_sessions */
   async resume(clientId: string, lock: TakenLock): Promise<BegunSession> {
     const present = this.#open.get(clientId)
     const isPresent = present !== undefined && present.lock.owner === lock.before
@@ -157,7 +157,7 @@ export class Sessions {
     await this.#stored.keep(usage, purpose, others)
   }
 
-  /** Stores the acks of open sessions, so that only few messages are sent again after a crash. */
+  /** Stores the acks of open sessions, so that few messages are sent again after a crash. */
   async #saveAcked(): Promise<void> {
     if (this.#isSaving) return
     this.#isSaving = true

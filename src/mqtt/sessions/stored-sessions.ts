@@ -22,7 +22,7 @@ export interface Usage {
   readonly lock: Lock
 }
 
-/** The persistent sessions of all nodes in the store. */
+/** The persistent sessions in the store, including those of other nodes. */
 export class StoredSessions {
   readonly #documents: DocumentStore
   readonly #node: string
@@ -130,7 +130,7 @@ export class StoredSessions {
    * Removes sessions that were last connected before a time, unless their clients have returned.
    *
    * @param before milliseconds since 1970, exclusive
-   * @param mayForget whether the session may be removed, because this node does not use it
+   * @param mayForget returns false if this node uses the session, which must then be kept
    * @returns the client ids of removed sessions
    * @throws ThingwireError of the store
    */

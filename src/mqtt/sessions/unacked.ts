@@ -22,7 +22,7 @@ const maximumMessageId = 65_535
 export class Unacked {
   /** Every message up to and including this position is acknowledged. */
   #acked: MessagePosition
-  /** Sent messages at positions after `#acked`, in order. Messages before the index `#first` are already acknowledged. */
+  /** Sent messages, in order. Those before the index `#first` are already acknowledged; the others are after `#acked`. */
   #sent: Sent[] = []
   /** Index of the first unacknowledged message. */
   #first = 0
@@ -129,7 +129,7 @@ export class Unacked {
       this.#acked = first.position
       this.#first++
     }
-    // Removing entries one by one would copy the whole array each time.
+    // Removes acknowledged entries only when they are at least half of the array, since each removal copies the rest.
     if (this.#first * 2 < this.#sent.length) return
     this.#sent = this.#sent.slice(this.#first)
     this.#first = 0

@@ -50,7 +50,7 @@ export class OrphanedWills {
 
   async #lead(stop: AbortSignal): Promise<void> {
     const { nodes, onDefect } = this.#parts
-    // Each will that waits for the store adds a listener to the signal.
+    // Each will that waits for the store adds a listener to the signal, so Node.js must not take many listeners for a leak.
     setMaxListeners(0, stop)
     /** Wills of all dead nodes by name; undefined if they have to be listed again. */
     let left: Map<string, Left> | undefined
@@ -80,7 +80,7 @@ export class OrphanedWills {
   }
 
   #dueOf({ node }: Will, alive: ReadonlySet<string>): number {
-    // The will may belong to this process, from an earlier call of `attachThings`.
+    // The will may come from a live node, for example from an earlier call of `attachThings` in this process.
     const missedSince = alive.has(node) ? performance.now() : this.#watch.missedSince(node)
     return missedSince + this.#parts.grace
   }
@@ -110,7 +110,7 @@ async function untilDue(left: ReadonlyMap<string, Left> | undefined, stop: Abort
   await rest(wait, stop)
 }
 
-/** Notes since when each node has been missing. */
+/** Records when each missing node was first found missing. */
 class NodeWatch {
   readonly #nodes: Nodes
   readonly #timer: NodeJS.Timeout | undefined

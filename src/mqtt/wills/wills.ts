@@ -19,7 +19,7 @@ const changedAtOnce = 100
 interface WillsParts extends Pick<MqttThings, 'documents' | 'nodes' | 'locks' | 'ingest' | 'access'> {
   /** Serves topics that are not Thingwire's; undefined if the host serves them, or nobody does. */
   readonly relay: Relay | undefined
-  /** Whether this node refused the CONNECT of a connection. Its will is then void. @param lockOwner owner of the client's lock */
+  /** Whether this node refused a connection, so that the connection's will is void. @param lockOwner owner of the client's lock */
   readonly isRefused: (lockOwner: string) => boolean
   /** How long the wills of a dead node wait for their clients, milliseconds. */
   readonly grace: number
@@ -40,7 +40,7 @@ export class Wills {
   constructor(parts: WillsParts) {
     const { documents, nodes, grace, onDefect } = parts
     this.#parts = parts
-    // Each will that waits for the store adds a listener to the signal.
+    // Each will that waits for the store adds a listener to the signal, so Node.js must not take many listeners for a leak.
     setMaxListeners(0, this.#stop.signal)
     this.#left = new OrphanedWills({
       documents,
@@ -59,7 +59,7 @@ export class Wills {
     return name
   }
 
-  /** Call this when the client has sent DISCONNECT, or its will is written. @throws LockLost */
+  /** Call this when the client has sent DISCONNECT, or when its will has been written. @throws LockLost */
   async discard(name: string, lock: Lock | undefined): Promise<void> {
     await this.#parts.documents.put({ [name]: null }, 'essential', lock)
   }
@@ -85,7 +85,7 @@ export class Wills {
     }
   }
 
-  /** If the store is full, the will is listed as refused. Otherwise the client could not connect until the store has room again. */
+  /** If the store is full, drops the will and lists it as refused, since an error would keep the client from connecting. */
   async #writeOrDrop(name: string, will: Will, lock: Lock): Promise<void> {
     try {
       await this.#append(name, will, lock)
@@ -117,7 +117,7 @@ export class Wills {
     }
   }
 
-  /** Writes the will of a lost client, and retries while the store is unavailable. Never rejects. */
+  /** Writes the will of a client whose connection was lost, and retries while the store is unavailable. Never rejects. */
   async write(name: string, will: KeptWillContent, lock: Lock | undefined): Promise<void> {
     let isRetry = false
     await this.#persist(async () => {

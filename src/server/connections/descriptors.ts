@@ -4,7 +4,7 @@ import type { FastifyBaseLogger } from 'fastify'
 
 /** Descriptors reserved for listeners, the log, files that are read, and files that LevelDB writes. */
 const ownDescriptors = 64
-/** Share of the descriptors that is reserved for LevelDB's open tables. Tables that are mapped into memory need no descriptor. */
+/** Share of the descriptors that is reserved for LevelDB's open tables, except tables mapped into memory: they need none. */
 const shareOfTables = 1 / 5
 const mostTables = 1_000
 

@@ -14,7 +14,7 @@ export interface Endpoint {
   readonly from: (option: OptionName) => string | undefined
 }
 
-/** The endpoint of the listener with the port in `portOption`. That option must be set. */
+/** The endpoint of the listener whose port is set by `portOption`. That option must have a value. */
 export function endpointOf(options: ServerOptions, portOption: Endpoint['portOption']): Endpoint {
   const isSecure = portOption === 'httpsPort' || portOption === 'mqttsPort'
   const hostOption = isSecure && options.tlsHost !== undefined ? 'tlsHost' : 'host'
@@ -23,8 +23,8 @@ export function endpointOf(options: ServerOptions, portOption: Endpoint['portOpt
 }
 
 /**
- * Maximum number of connections that wait to be accepted. Node's default is 511. When a fleet reconnects while Node is busy, more
- * than 511 connections wait, and the client of a dropped connection does not notice that it was dropped.
+ * Maximum number of connections that wait to be accepted; further connections are dropped without notice to the client. Node's
+ * default, 511, is too low for a fleet that reconnects while Node is busy.
  */
 export const backlog = 4_096
 
@@ -47,7 +47,7 @@ export function outliveAcceptErrors(server: Server, log: FastifyBaseLogger): voi
   server.on('error', err => log.error({ err }, 'a connection could not be accepted'))
 }
 
-/** Milliseconds of silence after which TCP probes a peer. Needed because an MQTT client may turn keep-alive off. */
+/** Milliseconds of silence after which TCP probes a peer. Needed because a client may turn off the keep-alive of MQTT. */
 export const probeAfter = 60_000
 
 /** The URL of a listener, such as `mqtt://127.0.0.1:1883`, without a trailing slash. */
@@ -71,7 +71,7 @@ export function listenProblem({ code, message }: NodeJS.ErrnoException, endpoint
   return `cannot listen on port ${port} of ${host} (${typed(portOption)}): ${message}`
 }
 
-/** The option as a flag and as an environment variable. `--help` does not show its name in a file, so that name is left out. */
+/** The option as a flag and as an environment variable. Its name in a configuration file is left out: `--help` omits it too. */
 function typed(option: OptionName): string {
   return `--${flagName(option)} or ${environmentName(option)}`
 }

@@ -24,8 +24,8 @@ interface Peer {
 }
 
 /**
- * Logs that a client was refused because of its credential. MQTT does not send the reason to the client. The log samples lines by
- * their text, so the text contains the reason: many refusals for one reason do not hide a refusal for another reason.
+ * Logs that a client was refused because of its credential, since MQTT does not send the reason to the client. The log samples
+ * lines by their text, so the text contains the reason: many refusals for one reason do not hide a refusal for another reason.
  */
 export function logRejected(log: FastifyBaseLogger, reason: Reason, peer: Peer): void {
   const text =

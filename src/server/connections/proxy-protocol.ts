@@ -2,8 +2,8 @@ import { isIPv4, isIPv6 } from 'node:net'
 
 /**
  * The header with which a proxy begins a connection, to name its client. There are versions 1 and 2; section numbers in this file
- * refer to HAProxy's document "The PROXY protocol". The package proxy-protocol-js cannot read a stream, does not check addresses,
- * and refuses `PROXY UNKNOWN`.
+ * refer to HAProxy's document "The PROXY protocol". The package proxy-protocol-js is not used, because it cannot read a stream,
+ * does not check addresses, and refuses `PROXY UNKNOWN`.
  */
 export interface ProxyHeader {
   /** Length of the header, bytes. The client's data follows. */
@@ -14,7 +14,7 @@ export interface ProxyHeader {
 
 /** Maximum length of a version 1 header, bytes, including CRLF (section 2.1). */
 const longestLine = 107
-/** Maximum accepted length of a version 2 header, bytes. Version 2 allows 64 KiB, but proxies send at most some hundred bytes. */
+/** Maximum accepted length of a version 2 header, bytes. Version 2 allows 64 KiB, but proxies send at most a few hundred bytes. */
 const longestBinary = 4_096
 
 const textSignature = Buffer.from('PROXY ')
@@ -68,7 +68,7 @@ function parseBinary(received: Buffer): ProxyHeader | undefined {
   const length = binaryFixed + received.readUInt16BE(14)
   if (versionAndCommand !== 0x20 && versionAndCommand !== 0x21) throw malformed('version or command')
   if (length > longestBinary) throw malformed('length')
-  // 0x20 is the command LOCAL. The family must then be ignored.
+  // 0x20 is version 2 with the command LOCAL, for which the family must be ignored.
   const source = versionAndCommand === 0x20 ? unknownSource : sources.get(familyAndTransport)
   if (source === undefined) throw malformed('family or transport')
   if (length < binaryFixed + source.addressesLength) throw malformed('length')

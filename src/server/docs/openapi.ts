@@ -75,7 +75,7 @@ function parameterObject(parameter: Parameter, schemas: Schemas): object {
   const required = parameter.in === 'path' || parameter.isRequired === true
   const schema = schemas.of(parameter.schema)
   if (required) return { name, in: parameter.in, description, required, schema, example }
-  // Not `example`: Swagger UI would fill it in, for example the same write id for each write, so that only the first is stored.
+  // Not `example`, which Swagger UI would prefill: if every write had the same write id, only the first would be stored.
   const text = `${description} For example: \`${example}\`.`
   return { name, in: parameter.in, description: text, required, schema, 'x-example': example }
 }

@@ -18,9 +18,9 @@ interface DocsParts {
   readonly httpsPort: number | undefined
 }
 
-/** Swagger UI sets styles from script, and its icons are data URLs. */
+/** The policy for Swagger UI, whose script sets styles and whose icons are data URLs. */
 const uiPolicy = policy("script-src 'self'", "style-src 'self' 'unsafe-inline'", "img-src 'self' data:")
-/** Hides the top bar of Swagger UI. It is for choosing a document, and there is only one. */
+/** Hides the top bar of Swagger UI. The bar lets the user choose a document, but there is only one. */
 const withoutTopBar = { filename: 'page.css', content: '.swagger-ui .topbar { display: none }\n' }
 const pagePolicy = policy(`style-src 'sha256-${pageStyleHash}'`)
 

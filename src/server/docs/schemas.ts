@@ -32,7 +32,7 @@ function relinked(schema: unknown): Schema {
     if (name === '$ref' && typeof value === 'string') {
       return value.replace(/^#\/(\$defs|definitions)\//, '#/components/schemas/')
     }
-    // zod gives every integer the largest safe integer as its maximum.
+    // Drops the maximum that zod gives every integer without one: the largest safe integer.
     return name === 'maximum' && value === Number.MAX_SAFE_INTEGER ? undefined : value
   })
   return JSON.parse(text) as Schema

@@ -18,7 +18,7 @@ const notBuilt = 'The dashboard is not built: run `npm run build`, then start ag
 const hashedFiles = `${sep}assets${sep}`
 const aYear = 31_536_000
 
-/** `npm run build` keeps text files only in this form. Every browser accepts gzip, even over plain HTTP. */
+/** `npm run build` replaces larger text files in `assets` with gzipped ones. Every browser accepts gzip, even over plain HTTP. */
 const compressed = '.gz'
 const types: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
@@ -42,7 +42,7 @@ interface DashboardParts {
 /**
  * Serves the dashboard at `/`, and `GET /dashboard.json` → `{"mqttPort"?,"mqttsPort"?,"version","loopback"}`. `loopback` is true
  * if other machines can reach the server only through a proxy. Only files of the dashboard get the security headers of pages;
- * answers to devices do not (contract §6). Register this after `thingsHttp`, which answers unknown paths.
+ * answers to devices do not (contract §6). Register this after `thingsHttp`, which knows only the routes that are added after it.
  */
 export async function dashboardRoutes(app: FastifyInstance, parts: DashboardParts): Promise<void> {
   const { version, mqttPort, mqttsPort, isMqttLoopback, directory = built } = parts

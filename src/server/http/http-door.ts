@@ -146,7 +146,7 @@ export async function openHttpDoor(
         endpoint: endpointOf(options, 'httpsPort'),
         allowHalfOpen: true,
         admit: (socket, next) => limit.admit(socket, next),
-        // The plain server then also parses, times out and closes TLS connections.
+        // Passes TLS connections to the plain server, which parses their requests, times them out and closes them.
         accept: socket => app.server.emit('connection', socket),
         log,
       })
@@ -192,7 +192,7 @@ function watchRefusals(app: FastifyInstance, observations: Observations): void {
 function countForwarded(app: FastifyInstance, proxies: TrustedProxies, limit: ConnectionLimit): void {
   app.addHook('onRequest', async ({ raw: request }, reply) => {
     if (!limit.enterForwarded(request, reply.raw)) throw new ThingwireError('too_many_connections')
-    // Fastify copies `request.ip` from this header, without checking that it is an address.
+    // Fastify takes `request.ip` from X-Forwarded-For, without checking that it is an address.
     if (proxies.forwards(request)) request.headers['x-forwarded-for'] = proxies.clientOf(request)
   })
 }
@@ -235,7 +235,7 @@ function problemOf({ raw, is404 }: FastifyRequest): string | undefined {
   return is404 && raw.method === 'GET' && isWebSocketPath(raw.url) ? noUpgrade : undefined
 }
 
-/** A 426 must have these headers (RFC 9110, 15.5.22), but they would keep open a connection that the client wants closed. */
+/** Adds the headers of a 426 (RFC 9110, 15.5.22), unless the client wants the connection closed: they would keep it open. */
 function logUpgrade({ raw }: FastifyRequest, reply: FastifyReply): void {
   const isKept = raw.httpVersion === '1.1' && !/\bclose\b/i.test(raw.headers.connection ?? '')
   if (isKept) reply.headers({ upgrade: 'websocket', connection: 'Upgrade' })
@@ -245,7 +245,7 @@ function logUpgrade({ raw }: FastifyRequest, reply: FastifyReply): void {
  * Passes WebSockets to the MQTT door (contract §7). A refusal has the same shape as any HTTP error.
  *
  * @param server created with `UpgradableRequest`
- * @param limit counts WebSockets behind trusted proxies; other connections were counted when they were accepted
+ * @param limit counts WebSockets that come through trusted proxies; other connections were counted when they were accepted
  * @param stopping aborted when the server begins to stop: from then on upgrades get 503
  * @param ping milliseconds between pings
  */

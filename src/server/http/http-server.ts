@@ -4,9 +4,9 @@ import { refuseCutUpgrade, UpgradableRequest } from './upgradable-request.ts'
 
 /** Milliseconds. Long enough for a body over GPRS, short enough to drop clients that open a connection and send no request. */
 export interface HttpTimeouts {
-  /** Maximum time until the head of a request is complete, from the connection or from the previous answer. */
+  /** Maximum time until the head of a request is complete, counted from the connection or from the previous answer. */
   readonly headers: number
-  /** Maximum time until the body is complete, from the same moment as `headers`. */
+  /** Maximum time until the body is complete, counted from the same moment as `headers`. */
   readonly request: number
   /** Time between Node's checks of `headers` and `request`. */
   readonly check: number
@@ -23,7 +23,7 @@ export function httpTimeouts(storeTimeout: number): HttpTimeouts {
     headers: 30_000,
     request: 120_000,
     check: 2_000,
-    // Load balancers close an idle connection after a minute. The server must not close the connection first.
+    // Load balancers close an idle connection after a minute. If the server closed it first, a request on its way would be lost.
     keepAlive: 75_000,
     // Common proxies cut a connection after 60 s of silence, and the keep-alive of an MQTT client may be longer.
     ping: 25_000,
@@ -59,7 +59,7 @@ export function createHttpServer(
     },
   )
   server.setTimeout(timeouts.idle)
-  // A client such as `nc` closes its half of the connection, then waits for the answer. Node's types lack the field.
+  // Lets a client such as `nc` close its half of the connection before the answer. Node's types lack `httpAllowHalfOpen`.
   Object.assign(server, { httpAllowHalfOpen: true })
   // Node would answer an unknown `Expect` with an empty 417. A server may ignore the header (RFC 9110, 10.1.1).
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))

@@ -36,7 +36,7 @@ export class MqttWebSockets {
       noServer: true,
       clientTracking: false,
       perMessageDeflate: false,
-      // A WebSocket message may contain several packets or parts of packets, and ws buffers the whole message.
+      // A message may hold several packets, so it may be larger than one. It is limited, because ws buffers the whole message.
       maxPayload: 2 * parts.maxPacketSize,
       handleProtocols: offered => [...offered].find(name => subprotocols.includes(name)) ?? false,
     })
@@ -58,7 +58,7 @@ export class MqttWebSockets {
     return new ThingwireError('bad_request', `the WebSocket subprotocol must be ${subprotocols.join(' or ')}`)
   }
 
-  /** Upgrades a request for which `problemOf` is undefined. @param socket has `ignore` as its listener for errors */
+  /** Upgrades a request for which `problemOf` returns undefined. @param socket has `ignore` as its listener for errors */
   take(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     request.socket.setKeepAlive(true, probeAfter)
     this.#server.handleUpgrade(request, socket, head, webSocket => {
@@ -91,7 +91,7 @@ function keepAlive(webSocket: WebSocket, ping: number): void {
 /** A stream of the bytes in binary messages, with back pressure. `unfinishedBytes`: received bytes of an incomplete message. */
 function streamOf(webSocket: WebSocket): Duplex & ArrivingStream {
   const stream = createWebSocketStream(webSocket, {
-    // Corked chunks are whole packets together. They are sent as one message: small clients expect whole packets in a message.
+    // Corked chunks add up to whole packets. They are sent as one message, because small clients expect whole packets in a message.
     writev(chunks, callback) {
       this._write(Buffer.concat(chunks.map(({ chunk }) => chunk as Buffer)), 'binary', callback)
     },

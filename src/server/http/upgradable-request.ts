@@ -3,8 +3,8 @@ import { IncomingMessage, type Server } from 'node:http'
 const urlForm = /^\/+mqtt\/*(?:\?|$)/
 
 /**
- * A request that is an upgrade only if it asks for a WebSocket at `/mqtt`. Node would emit 'upgrade' for any Upgrade header. Other
- * Upgrade headers are ignored (RFC 9110, 7.8), because proxies may add `h2c`.
+ * A request that is an upgrade only if it asks for a WebSocket at `/mqtt` or is a CONNECT. Node would emit 'upgrade' for any
+ * Upgrade header. Other Upgrade headers are ignored (RFC 9110, 7.8), because proxies may add `h2c`.
  */
 export class UpgradableRequest extends IncomingMessage {
   declare private upgradeAsked: boolean | null

@@ -43,7 +43,7 @@ type Listeners = Pick<ServerOptions, 'host' | 'tlsHost' | 'httpPort' | 'httpsPor
 const wildcards = ['0.0.0.0', '::']
 
 /**
- * Whether a server with these options listens at the URL. If the host name cannot be resolved now, it is only compared with `host`.
+ * Whether a server with these options listens at the URL. A host name that cannot be resolved is only compared as text.
  *
  * @param url a URL with the scheme `mqtt`, `mqtts`, `ws` or `wss`
  */

@@ -28,7 +28,7 @@ To let it, remove this file.
 export async function assertNotLost(dataDir: string, location: string): Promise<void> {
   const mark = join(dataDir, lostName)
   if (!(await isThere(mark))) return
-  // The store was moved back next to the mark.
+  // If the store has been moved back, the mark next to it is removed.
   if (await isThere(join(location, 'CURRENT'))) return await rm(mark, { force: true })
   throw new Error(
     `the store in ${dataDir} went away under a running server, and is not back: mount its file system, or move it back. To begin with an empty store, remove ${mark}`,

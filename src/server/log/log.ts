@@ -76,7 +76,7 @@ interface LogLine extends Readonly<Record<string, unknown>> {
   readonly msg?: string
 }
 
-/** Lines at `debug` are not sampled: an operator who enables `debug` wants all of them. A `fatal` line is the last line. */
+/** The levels that are sampled. An operator who enables `debug` or `trace` wants all lines, and `fatal` lines are rare. */
 const sampledLevels: Readonly<Record<number, 'info' | 'warn' | 'error'>> = {
   30: 'info',
   40: 'warn',
@@ -186,10 +186,10 @@ const longestPath = 200
 const longestText = 1_000
 const longestStack = 4_000
 
-/** The path without its query, with every segment redacted that may contain a token. */
+/** The path without its query. Every segment that may contain a token is redacted. */
 export function redactPath(url: string, redactor: Redactor): string {
   const [path = ''] = url.split('?', 1)
-  // Before the split, because an admin key may contain slashes.
+  // Redacts the path before it is split, because an admin key may contain slashes.
   return redactor
     .redact(path, longestPath)
     .split('/')

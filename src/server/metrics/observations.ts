@@ -7,7 +7,7 @@ interface Count {
   records: number
 }
 
-/** Bucket bounds for acks, seconds. Most acks take milliseconds, and none takes longer than `storeTimeout`. */
+/** Bucket bounds for durations, seconds. Most acks take milliseconds, and none takes longer than `storeTimeout`. */
 const seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const
 const changes = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000] as const
 

@@ -274,7 +274,7 @@ export class Counted {
   readonly #prefix: string
   #count: number | undefined
   #counting: Promise<void> | undefined
-  /** Value of `performance.now()` from which on the next count may begin. */
+  /** Value of `performance.now()` at which the next count may begin. */
   #dueAt = 0
 
   constructor(documents: Pick<DocumentStore, 'list'>, prefix: string) {

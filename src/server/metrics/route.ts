@@ -33,13 +33,13 @@ export const readMetrics: Operation = {
 const proxyHeaders = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'] as const
 
 /**
- * `GET /metrics` (contract §6): the metrics of docs/reference/metrics.md as Prometheus text. Needs the admin key, except for
- * requests from this machine for a loopback name without a proxy. Needs no key if `publicMetrics` is set.
+ * `GET /metrics` (contract §6): the metrics of docs/reference/metrics.md as Prometheus text. Needs the admin key, unless
+ * `publicMetrics` is set, or the request comes from this machine without a proxy and its Host is a loopback name.
  */
 export function metricsRoute(app: FastifyInstance, sources: MetricSources): void {
   const { access, limits } = sources.things
   const { publicMetrics } = sources.options
-  // Created at the first request, because a registry watches the event loop and the garbage collector.
+  // Created at the first request, since a registry watches the event loop and the garbage collector even if nobody reads it.
   let registry: Registry | undefined
   app.get('/metrics', { config: { operation: readMetrics } }, async (request, reply) => {
     if (!publicMetrics && !isLocal(request)) {

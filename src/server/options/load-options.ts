@@ -17,7 +17,7 @@ import {
 const shippedConfig = fileURLToPath(new URL('config/default.json', packageRoot))
 const configVariable = 'THINGWIRE_CONFIG'
 
-/** The source of each option's value, by the object with all options. */
+/** For each object that `mergeOptions` returned, the source of each option's value. */
 const origins = new WeakMap<object, TypedNames>()
 
 /** Option values from the command line, the environment, a file or a program. */
@@ -27,7 +27,7 @@ interface OptionSource {
   readonly values: Readonly<Partial<Record<OptionName, unknown>>>
 }
 
-/** Options as they were typed, if not as `--<flag name>`. */
+/** How each option was typed on the command line, unless it was typed as `--<flag name>`. */
 export type TypedNames = Readonly<Partial<Record<OptionName, string>>>
 
 /**
@@ -35,7 +35,7 @@ export type TypedNames = Readonly<Partial<Record<OptionName, string>>>
  * checked in full, even values that another source overrides.
  *
  * @param flags values of the command line by flag name (such as `http-port`), including `config`
- * @throws Error whose message is one line that names source and option, never the value of a secret
+ * @throws Error with a one-line message that names the source and the option, but never the value of a secret
  */
 export async function loadOptions(
   flags: Readonly<Record<string, string | undefined>>,
@@ -66,7 +66,7 @@ export function ofDataDir(options: ServerOptions): (error: unknown) => Promise<n
   }
 }
 
-/** Adds defaults to the options that a program passes. @throws TypeError with the message of `loadOptions` */
+/** Adds defaults to the options that a program passes. @throws TypeError with a message like those of `loadOptions` */
 export function completeOptions(options: Partial<ServerOptions>): ServerOptions {
   const origin = 'the options of createServer'
   assertObject('createServer', options, "{ dataDir: './data' }")
@@ -150,7 +150,7 @@ function fromEnvironment(environment: NodeJS.ProcessEnv): OptionSource {
     const name = names.get(variable)
     if (name === undefined && !serviceVariable.test(variable))
       throw unknownOption(variable, 'the environment')
-    // Compose files pass an unset variable as an empty text.
+    // Compose files pass an unset variable as an empty string.
     if (name !== undefined && text !== '') values[name] = fromText(name, text)
   }
   return { label: environmentName, values }

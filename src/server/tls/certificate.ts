@@ -41,7 +41,7 @@ async function read(option: keyof CertificateFiles, path: string): Promise<strin
   })
 }
 
-/** Returns the validity, and checks everything else. @throws Error with one line for the operator, without any part of the key */
+/** Checks all but the validity, which it returns. @throws Error with one line for the operator, without any part of the key */
 export function checkPair({ cert, key }: CertificatePair, { tlsCert, tlsKey }: CertificateFiles): Validity {
   const certificate = attempt(
     () => new X509Certificate(cert),

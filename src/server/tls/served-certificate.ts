@@ -87,7 +87,7 @@ export class ServedCertificate {
 
   async #look(): Promise<void> {
     const problem = await this.#take()
-    // Reported at the second read: at the first read, possibly only one of the two files had been replaced.
+    // Reported at the second read, because at the first read only one of the two files may have been replaced.
     const looks = problem !== undefined && problem.text === this.#problem?.text ? this.#problem.looks + 1 : 1
     this.#problem = problem && { text: problem.text, looks }
     if (problem && looks === 2) {

@@ -4,7 +4,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { type Endpoint, listen, probeAfter } from '../connections/listening.ts'
 import type { ServedCertificate } from './served-certificate.ts'
 
-/** Maximum milliseconds from the connection to the end of its TLS handshake. HTTP waits as long for the head of a request. */
+/** Maximum milliseconds from the connection to the end of its TLS handshake. HTTP allows as much for the head of a request. */
 const defaultHandshakeTimeout = 30_000
 
 interface TlsListenerOptions {
@@ -37,7 +37,7 @@ export async function openTlsListener(options: TlsListenerOptions): Promise<TlsL
   const handshakes = new Map<string, Socket>()
   tls.on('secureConnection', socket => {
     handshakes.delete(peerOf(socket))
-    // Set only after the handshake, because a client that has closed its half of the connection cannot finish a handshake.
+    // Set only after the handshake: a client that closes its half earlier cannot finish the handshake, and is disconnected.
     socket.allowHalfOpen = options.allowHalfOpen
     options.accept(socket)
   })

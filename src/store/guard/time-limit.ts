@@ -21,7 +21,7 @@ class Link {
   leave(): void {
     this.#previous.next = this.next
     this.next.#previous = this.#previous
-    // Otherwise a removed node in the old generation of the heap would keep later nodes alive until a major collection.
+    // Clears the links. A removed node in the old generation of the heap would keep later nodes alive until a major collection.
     this.#previous = this
     this.next = this
   }
@@ -91,7 +91,7 @@ export class TimeLimit {
   readonly #life: Pick<LifeCycle, 'enter' | 'leave'>
   /**
    * The head of the circular list of waiters, ordered by deadline, since all have the same time limit. A `Set` would often allocate
-   * a new table as waiters are added and removed, and each table in the old generation keeps entries alive.
+   * a new table as waiters are added and removed, and discarded tables in the old generation of the heap would keep waiters alive.
    */
   readonly #waiting = new Link()
   readonly #sweep: NodeJS.Timeout
@@ -127,7 +127,7 @@ export class TimeLimit {
   }
 
   #expireOverdue(): void {
-    // Expires only calls that were overdue at the previous sweep: after a pause, results of commits may not be received yet.
+    // Expires only calls that were overdue at the previous sweep: after a pause of the process, results may not be received yet.
     const overdueAt = this.#sweptAt
     this.#sweptAt = performance.now()
     for (;;) {

@@ -49,8 +49,8 @@ const noWrite: Outcome = { receipt: { writeNumber: 0, answer: {} } }
 
 /**
  * One group of commits, which becomes one LevelDB batch. Either `load` reads the data for all items, and `stage` stages the items
- * in order; or `prepare` stages items one by one, until an item needs a read. Then `write` writes the group. Changes in memory take
- * effect only when the group is on the disk.
+ * in order; or `prepare` stages items one by one, until an item needs a read. Finally, `write` writes the group. Changes in memory
+ * take effect only when the group is on the disk.
  */
 export class CommitGroup {
   /** Outcomes of the staged items, in order. They apply only if the write succeeds. */
@@ -225,7 +225,7 @@ export class CommitGroup {
     const { counters } = this
     this.records.end()
     if (this.#keepsAnything) {
-      // Puts the parts that were not put by an earlier call of `putParts`.
+      // Puts the parts of split chunks that no earlier call of `putParts` has put.
       for (const _ of this.records.putParts());
       head.put(this.#batch, counters)
       const added = { [Symbol.iterator]: () => this.records.addedKeys(this.#commits()) }
@@ -255,7 +255,7 @@ export function isLong({ write }: LevelPendingCommit): boolean {
   return write?.store === true && write.records.length > mostAtOnce
 }
 
-/** Whether a write is refused on a full disk. A write without id that only removes states is not refused: it may free space. */
+/** Whether a write is refused when the disk is full. A write without an id that only removes states is not: it may free space. */
 function takesRoom({ store, id, records, states = noStates }: Append): boolean {
   if (id !== undefined) return true
   return store && (records.length > 0 || states.some(({ record }) => record !== undefined))

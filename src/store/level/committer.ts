@@ -10,7 +10,7 @@ interface LevelCommitterParts extends GroupParts {
 
 /**
  * Commits groups one after another. While LevelDB's thread writes a group, the next group is staged, which takes about half as
- * long. Staging stops at an item that is long or needs a read, since reads do not yet see the group that is being written.
+ * long as the write. Staging stops at a long item, and at an item that needs a read: reads do not see the unwritten group yet.
  */
 export class LevelCommitter {
   readonly #parts: LevelCommitterParts
@@ -32,7 +32,7 @@ export class LevelCommitter {
       }
       return this.#next.prepare(item)
     } catch {
-      // `commit` stages the item again, throws again, and rejects its ticket.
+      // `commit` stages the item again. If that throws too, the item's ticket is rejected.
       this.#dropNext()
       return false
     }
@@ -48,7 +48,7 @@ export class LevelCommitter {
     const group = this.#takeNext(pending) ?? (await this.#load(pending))
     const written = group.write(this.#parts.sync)
     this.#writing = group
-    // Runs in a microtask, since LevelDB does not get the batch before that.
+    // Deferred to a microtask, because LevelDB does not get the batch synchronously either.
     queueMicrotask(begun)
     try {
       await written
@@ -68,7 +68,7 @@ export class LevelCommitter {
   /** Takes the group that is already staged, if it has exactly these items and no item has expired. */
   #takeNext(pending: readonly LevelPendingCommit[]): CommitGroup | undefined {
     const next = this.#next
-    // If the previous group failed, the staged items may have been rejected, and `pending` has different items.
+    // If the previous group failed, the staged items may have been rejected, so that `pending` has different items.
     const isOfThese = this.#firstOfNext === pending[0] && next?.outcomes.length === pending.length
     if (next && isOfThese && !pending.some(({ ticket }) => ticket.expired)) {
       this.#next = undefined

@@ -61,7 +61,7 @@ export function createDocuments(
             if (bytes === null) batch.del(key)
             else batch.put(key, bytes)
           }
-          // The documents may name the number of a write that was not stored. That number must not be assigned again.
+          // Stores the write number. The documents may name it although its write was not stored, so it must not be assigned again.
           head.put(batch, head.counters)
           await database.write(batch, { sync: true })
           return result

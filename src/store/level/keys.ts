@@ -1,16 +1,16 @@
 /**
  * Every key of the database (see the diagrams in `docs/reference/storage.md`). Keys are bytes that LevelDB orders like memcmp. For
- * this order to be the order of reading, numbers are big-endian, and a NUL follows each name, since no name can contain a NUL.
+ * this order to be the order of reading, numbers are big-endian, and a NUL, which no name contains, ends a name inside a key.
  */
 
-/** The letter with which each kind of key begins. Comments show: rest of the key (lengths in bytes) → value. */
+/** The letter with which each kind of key begins. The comments show the rest of the key (lengths in bytes) → the value. */
 export const prefix = {
   meta: 'm',
   /** Thing NUL key → resource number. */
   resource: 'k',
   /** Thing NUL key → empty. All records of this resource were removed. */
   emptied: 'x',
-  /** Key NUL thing → resource number; empty for a magic resource with a state. Used to find the things that have a resource. */
+  /** Key NUL thing → resource number; empty for a magic resource with a state. For finding the things that have a given key. */
   resourceByKey: 'b',
   /** Thing NUL key → state of a magic resource. */
   state: 's',
@@ -90,7 +90,7 @@ export function counterBytes(counter: number): Buffer {
   return bytes
 }
 
-/** The resource keys of the thing's ordinary resources. None of their names begins with a character before `-`. */
+/** The resource keys of the thing's ordinary resources, whose names begin with `-` or higher. Magic names begin with `$`. */
 export function ordinaryResourceKeys(thingId: string): KeyRange {
   return { ...keysOf(prefix.resource, thingId), gte: resourceKey(thingId, '-') }
 }
@@ -185,7 +185,7 @@ export function positionText(key: Buffer): string {
   return key.toString('base64url', positionStart)
 }
 
-/** The record key at a position. @returns undefined if the text is no result of `positionText` */
+/** The record key at a position. @returns undefined if the text is not a result of `positionText` */
 export function keyAtPosition(resource: number, text: string): Buffer | undefined {
   const position = Buffer.from(text, 'base64url')
   return position.toString('base64url') === text ? keyOfPosition(resource, position) : undefined

@@ -26,10 +26,10 @@ import { Resources } from './resources.ts'
 import { decodeState } from './states.ts'
 import { WriteIds } from './write-ids.ts'
 
-/** Maximum bytes of a group, as counted by `weigh`: about 6,000 short values, staged in 8 ms. Larger groups are no faster. */
+/** Maximum bytes of a commit group, as counted by `weigh`: about 6,000 short values, staged in 8 ms. More is no faster. */
 const maximumGroupBytes = 256 * 1024
 
-/** The records of the embedded store, and the order of its commits. */
+/** Creates the `DriverRecords` of the embedded store, and the queue (`commits`) for all its commits. */
 export function createRecords(
   database: Database,
   space: DiskSpace,
@@ -110,7 +110,7 @@ export function createRecords(
         await removals.remove(thingId, key, {}, { isDelivered: false })
       }
       const { writeNumber } = head.counters
-      // Reads most of the log here, since writes have to wait during the next step.
+      // Removes most log entries first, since writes have to wait during `removeRest`.
       await database.use(() => log.removeThing(thingId, 0))
       await commits.alone(() => database.use(() => removeRest(thingId, writeNumber)))
     },
@@ -141,7 +141,7 @@ export function createRecords(
   }
 }
 
-/** Only a write without documents may pass another item. No write may pass a write of its sender or thing (contract §4.3). */
+/** Only a write with a sender and no documents may pass another item, but never a write of the same sender or thing (§4.3). */
 function mayPass({ write, documents }: LevelPendingCommit, { write: before }: LevelPendingCommit): boolean {
   if (!write?.sender || documents.length > 0) return false
   return !before || (write.sender !== before.sender && write.thingId !== before.thingId)

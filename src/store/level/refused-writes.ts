@@ -4,7 +4,7 @@ import type { Database } from './database/database.ts'
 import { firstEntries, lastEntry } from './database/scan.ts'
 import { keysOf, ordinalInKey, ordinalKey, prefix } from './keys.ts'
 
-/** Refused writes are not synced, since they need not survive a crash. Those that the disk does not take are kept in memory. */
+/** Refused writes are not synced, since they need not survive a crash. Those that cannot be put on disk are kept in memory. */
 export class LevelRefusedWrites implements RefusedWrites {
   readonly #database: Database
   readonly #isShort: () => boolean
@@ -39,7 +39,7 @@ export class LevelRefusedWrites implements RefusedWrites {
       if (ordinal > keptRefusals) batch.del(ordinalKey(prefix.refused, thingId, ordinal - keptRefusals))
       await this.#database.write(batch, { sync: false }, { added: [key], before: [] })
     } catch {
-      // For example, another program has filled the disk, and `isShort` has not noticed it yet.
+      // Another program may have filled the disk since `isShort` was last updated.
       this.#recent.add(thingId, { behind: ordinal, refused })
     }
   }
@@ -55,7 +55,7 @@ export class LevelRefusedWrites implements RefusedWrites {
       ordinal: ordinalInKey(key),
       refused: JSON.parse(bytes.toString()) as RefusedWrite,
     }))
-    // If ordinals are equal, the refusal in memory is newer: it is listed first, since the sort is stable.
+    // Puts `recent` first: at equal ordinals, a refusal in memory is the newer one, and the stable sort keeps it first.
     return [...recent.reverse(), ...all]
       .sort((one, other) => other.ordinal - one.ordinal)
       .slice(0, most)
@@ -81,7 +81,7 @@ export class LevelRefusedWrites implements RefusedWrites {
 
 /** A refused write that is kept only in memory. */
 interface RecentRefusal {
-  /** Ordinal of the thing's newest refused write on disk when this refused write was added. */
+  /** The thing's last used ordinal when this refused write was added. */
   readonly behind: number
   readonly refused: RefusedWrite
 }
@@ -89,14 +89,14 @@ interface RecentRefusal {
 /** Maximum number of refused writes in memory, of all things together; each takes a few hundred bytes. */
 const mostOfAll = 2_000
 
-/** Refused writes that the disk did not take. They are lost when the process ends. The oldest may be dropped earlier. */
+/** Refused writes that are not on disk. They are lost when the process ends, and the oldest may be dropped earlier. */
 class RecentRefusals {
   readonly #ofThings = new Map<string, RecentRefusal[]>()
   #count = 0
 
   add(thingId: string, refusal: RecentRefusal): void {
     const ofThing = this.#ofThings.get(thingId) ?? []
-    // Moves the thing to the end, since refusals are dropped first from the thing whose newest refusal is the oldest.
+    // Moves the thing to the end. Over the limit, the first thing, the longest without a new refusal, loses its oldest.
     this.#ofThings.delete(thingId)
     this.#ofThings.set(thingId, ofThing)
     ofThing.push(refusal)

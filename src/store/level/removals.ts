@@ -26,7 +26,7 @@ interface RemovalParts extends Pick<GroupParts, 'database' | 'head' | 'resources
   readonly announce: (commit: Commit) => void
   /** Implements `GroupCommit.alone`. */
   readonly alone: <T>(task: () => Promise<T>) => Promise<T>
-  /** Whether the disk is short of space. Then a removal also compacts the tables, which frees the space of removed records. */
+  /** Whether the disk is short of space. If so, a removal also compacts the tables, which frees the space of removed records. */
   readonly isShort: () => boolean
 }
 
@@ -44,8 +44,8 @@ const nothing = Buffer.alloc(0)
 const readAtOnce = 64
 
 /**
- * Removes records of resources, a piece at a time, so that appends continue in between. If a crash interrupts a removal, calling it
- * again finishes it. The newest of the records is removed last. The same commit adds the log entry with the new latest record.
+ * Removes records of resources, a piece at a time, so that appends continue in between. If a crash interrupts a removal, the same
+ * call finishes it later. The last step removes the newest of these records and adds the log entry with the new latest record.
  */
 export class Removals {
   readonly #parts: RemovalParts
@@ -123,7 +123,7 @@ export class Removals {
     if (!left) batch.put(emptiedKey(thingId, key), nothing).del(packedKey(resource))
     const watermark = left && holder && (await lowerWatermark(database, batch, holder[0]))
     const lastAt = last && datetimeInRecordKey(last)
-    // If the newest record is removed, the day of the record before it no longer counts as finished.
+    // If the newest record is removed, the day of the record before it is no longer finished: rollups from that day on are dropped.
     const [staleFrom, staleTo] = isNewest ? [left?.record.datetime, undefined] : [lastAt, lastAt]
     await dropRollups(database, batch, resource, staleFrom, staleTo)
     const commit =
@@ -133,7 +133,6 @@ export class Removals {
     const counters = { ...head.counters, writeNumber: commit?.writeNumber ?? head.counters.writeNumber }
     if (commit) head.put(batch, counters)
 
-    // An undelivered removal is part of the removal of a thing, which ends with a synced write and is repeated after a crash.
     const undo = {
       added: [...(parts?.added ?? []), ...(entry ? [entry[0]] : [])],
       before: [
@@ -142,6 +141,7 @@ export class Removals {
         ...(watermark ? ([[packedKey(resource), positionBytes(watermark)]] as const) : []),
       ],
     }
+    // An undelivered removal needs no sync: it is part of a thing's removal, which ends with a sync and is repeated after a crash.
     await database.write(batch, { sync: isDelivered }, undo)
     head.counters = counters
     if (commit && entry) log.added(commit, entry[1])

@@ -6,7 +6,7 @@ import { keysOf, prefix, resourceKey, secondName, thingInKey } from './keys.ts'
 
 /** The properties of a resource that an append needs. */
 export interface Resource {
-  /** Represents thing and key in record keys; never reused. */
+  /** Stands for the thing and the key in record keys; never reused. */
   readonly number: number
   /** Datetime of the newest record, milliseconds; -1 if there is none. May be too high after a removal. */
   newest: number
@@ -41,7 +41,7 @@ export class Resources {
   /**
    * Caches the resources of these writes.
    *
-   * @returns the number of resources of each thing that gets new resources, if that number is cached or has a limit
+   * @returns how many resources each thing with new resources had before; things with no limit and no cached count are left out
    */
   async load(writes: readonly Append[]): Promise<Map<string, number>> {
     const missing = new Map<string, [thingId: string, key: string]>()
@@ -103,7 +103,7 @@ export class Resources {
     return ofThing
   }
 
-  /** Bounds the cache. Must not be called while a group is being loaded, since the group's resources must stay cached. */
+  /** Shrinks the cache to its limit. Must not be called while a group is loaded, since its resources must stay cached. */
   evict(): void {
     for (const oldest of this.#cache.keys()) {
       if (this.#cached <= maximumCached) return

@@ -14,7 +14,7 @@ import { createRecords } from './records.ts'
 export interface LevelStoreOptions {
   /** Directory of the database; created if missing. `thingwire serve` uses `store` in its data directory. */
   readonly location: string
-  /** `synced` (default): an acked write survives loss of power; `written`: only loss of the process. `transact` always syncs. */
+  /** `synced` (default): an acked write survives a power failure; `written`: only a process crash. `transact` always syncs. */
   readonly durability?: 'synced' | 'written'
   /** Writes are refused while the disk has fewer free bytes than this, or less than 2 MiB. Default 0. */
   readonly minFreeSpace?: number

@@ -61,7 +61,7 @@ export class WriteIds {
       for (const [index, [orderKey]] of order.entries()) {
         batch.del(orderKey)
         const [idKey, bytes] = [idKeys[index], known[index]]
-        // The id may have been used again since then, with a newer ordinal.
+        // Keeps an id that was used again after this entry was written: its ordinal is newer.
         if (idKey && bytes && (JSON.parse(bytes.toString()) as KnownWrite).ordinal === ordinalInKey(orderKey))
           batch.del(idKey)
       }

@@ -95,7 +95,7 @@ export class TimeLine {
   }
 }
 
-/** Number of items in a page, which ends after the item that brings the total length to `maximumPageText`, or at the last item. */
+/** Number of items in a page: up to the item with which the total length reaches `maximumPageText`, or else all items. */
 export function lengthOfPage<Item>(items: readonly Item[], lengthOf: (item: Item) => number): number {
   let characters = 0
   const reached = items.findIndex(item => {

@@ -82,7 +82,7 @@ const records: Stage = {
   },
 }
 
-/** The embedded store does not record which write put a state. The newest write number is used, since no snapshot is older. */
+/** The embedded store does not record which write put a state. Uses the newest write number, which every snapshot includes. */
 const states: Stage = {
   range: keysOf(prefix.state),
   commands: (entries, { source, keys, numberOf }) =>

@@ -25,7 +25,7 @@ export class Target {
     this.position = position
   }
 
-  /** @returns undefined if all is moved @throws Error for the operator if Redis has another store. ThingwireError of the store */
+  /** @returns undefined if everything is already moved @throws ThingwireError; Error for the operator if Redis has another store */
   static async claim(database: RedisDatabase, source: Source): Promise<Target | undefined> {
     const { fingerprint, counters } = source
     const { writeNumber, newestReceipt } = counters

@@ -9,7 +9,7 @@ import { readState } from '../redis/resources.ts'
 import type { Move } from './stages.ts'
 import { movedWriteIds } from './write-ids.ts'
 
-/** @throws Error for the operator that names the difference */
+/** @throws Error for the operator, which names the difference */
 export function differs(what: string, here: string, there: string): never {
   throw new Error(
     `the two stores differ in ${what}: the embedded store has ${here}, Redis has ${there}. No server starts on the store in Redis: remove its keys, and migrate again`,

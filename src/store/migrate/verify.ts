@@ -24,7 +24,7 @@ export interface Verified {
   readonly commits: number
   readonly writeIds: number
   readonly refusedWrites: number
-  /** SHA-256 over the digests of all resources. Such a digest is a SHA-256 over datetime, value and position of the records. */
+  /** SHA-256 of the digests of all resources: for each, a SHA-256 of the datetimes, values and geo positions of its records. */
   readonly digest: string
 }
 
@@ -32,12 +32,12 @@ const pageSize = 1_000
 const resourcesAtOnce = 8
 
 /**
- * Reads both stores and compares them: for each resource, the number of records and a SHA-256 over their datetimes, values and
- * positions in order; for each thing, the resource names, including emptied resources; and each state, document, logged commit,
+ * Reads both stores and compares them: for each resource, the number of records and a SHA-256 of their datetimes, values and
+ * geo positions in order; for each thing, the resource names, including emptied resources; and each state, document, logged commit,
  * write id and refused write.
  *
  * @param onRecords called with the number of records that were read since the last call
- * @throws Error for the operator that names the difference; ThingwireError store_unavailable
+ * @throws Error for the operator, which names the difference; ThingwireError store_unavailable
  */
 export async function verify(
   move: Move,

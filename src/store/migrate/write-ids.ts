@@ -16,7 +16,7 @@ export async function movedWriteIds({ database, counters }: Source, entries: rea
   const oldest = counters.newestReceipt - rememberedFor
   return entries.flatMap(([name, digest], index) => {
     const known = found[index] && (JSON.parse(found[index].toString()) as KnownWrite)
-    // The id may have been used again since then, with a newer ordinal.
+    // If the id was used again later, its write has a newer ordinal, and another entry.
     if (known?.ordinal !== ordinalInKey(name) || known.receivedAt < oldest) return []
     const { ordinal, receivedAt, answer } = known
     const text = `${ordinal}:${receivedAt}:${JSON.stringify(answer)}`

@@ -10,7 +10,7 @@ const readPiece = new Script('read-log')
 const trimPiece = new Script('trim-log')
 const askBounds = new Script('log-bounds')
 
-/** Limits of one reply. While Redis makes a reply, it serves no other client. */
+/** Limits of one call of a script. While Redis runs a script, it serves no other client. */
 const mostEntries = 250
 const mostBytes = 256 * 1024
 const trimmedAtOnce = 1_000
@@ -32,8 +32,8 @@ export async function readLog(database: RedisDatabase, query: LogQuery): Promise
 }
 
 /**
- * Removes these commits from the log, except commits that a node may still have to read after it was cut off from Redis. These
- * are kept for up to 10 minutes or 100,000 entries.
+ * Removes commits from the log, except those that a node may still have to read after it was cut off from Redis: commits of the
+ * last 10 minutes, if they are among the newest 100,000 or so entries.
  *
  * @throws LockLost
  * @throws ThingwireError store_unavailable
@@ -75,7 +75,7 @@ async function* entriesOf(database: RedisDatabase, query: LogQuery): AsyncGenera
     const [entries, next] = reply as unknown as readonly [readonly LogEntry[], Buffer]
     yield* entries
     from = next.toString('latin1')
-    // Each piece is larger than the previous one, since many entries may be skipped.
+    // Reads more in each piece, since most entries may be of things that the query does not select.
     atOnce *= 2
   }
 }

@@ -59,7 +59,7 @@ export class RedisCommitter {
 
   /**
    * @returns a result for each item, or an error: its ticket has expired, the thing has too many resources, or its lock is lost
-   * @throws ThingwireError store_full: nothing is kept; store_timeout: the group was kept or never will be; or store_unavailable
+   * @throws ThingwireError store_full: nothing was stored; store_timeout: the group was stored or never will be; store_unavailable
    */
   async commit(pending: readonly RedisPendingCommit[]): Promise<(Committed | Error)[]> {
     const results = new Map<RedisPendingCommit, Committed | Error>()
@@ -74,9 +74,9 @@ export class RedisCommitter {
   }
 
   /**
-   * Nodes take turns. For each other node that has committed since this node's last group, this node waits as long as that group
-   * took, in total at most 5 ms. Without turns, each node under full load would send as many groups as a single node does, but
-   * smaller groups.
+   * Nodes take turns. After a group, this node waits as long as the group took, once for each other node that has committed since
+   * this node's previous group, but at most 5 ms in total. Without turns, each node under full load would send as many groups as if
+   * it were alone, but smaller ones.
    *
    * @returns a promise that resolves when it is this node's turn; undefined if it is its turn now
    */
@@ -103,7 +103,7 @@ export class RedisCommitter {
   }
 }
 
-/** Separates the items that have expired or follow an expired item of the same lock owner. */
+/** Splits off the items that have expired, or that follow an expired item of the same lock owner. */
 function waitedFor(pending: readonly RedisPendingCommit[]) {
   const now = performance.now()
   const group: RedisPendingCommit[] = []

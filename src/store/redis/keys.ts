@@ -2,7 +2,7 @@
  * Names of the keys of a store. Redis Cluster hashes only the part in braces. So all keys are in one hash slot, and a script
  * can change them atomically. Scripts build the names in the same way; docs/reference/storage.md lists them.
  *
- * A thing id has no colon. In a key name, it precedes any part that may contain a colon.
+ * A thing id has no colon, and in a key name it precedes any part that may contain one, so that all names are unambiguous.
  */
 export type Keys = ReturnType<typeof redisKeys>
 
@@ -16,9 +16,9 @@ export function redisKeys(prefix: string) {
     /**
      * HASH with `number`: newest write number; `receipt`: newest receipt time; `trimmed`: highest write number ever trimmed from
      * the log; `logged`: number of entries ever appended to it, with large entries counted several times; `terms`: number of
-     * leaders' terms so far. While the clock is far behind: `behind-since` and `behind-seen`, the times of its first and last
-     * check. After a clock far behind was believed: `stepped-from`, the newest receipt time before that, and `stepped-to`, the
-     * time of the clock. All times are in milliseconds.
+     * leaders' terms so far. While the clock is far behind the newest receipt time: `behind-since` and `behind-seen`, the times of
+     * the first and the latest check that found this. After such a clock was trusted: `stepped-from`, the newest receipt time
+     * before the step, and `stepped-to`, the time of the clock. All times are in milliseconds.
      */
     head: `${base}head`,
     /** STREAM of commits and other notices between nodes, with the ids `<write number>-0` (log-entry.ts). */
@@ -31,7 +31,7 @@ export function redisKeys(prefix: string) {
     logPassing: `${base}log-passing`,
     /** ZSET of nodes. Score: the time at which a node counts as dead unless it sends a heartbeat, milliseconds by Redis' clock. */
     nodes: `${base}nodes`,
-    /** HASH name of a lock → its owner (core/locks.ts). The owner of a task is `<node>:<term>` of its leader. */
+    /** HASH name of a lock → its owner (core/locks.ts). The owner of a task's lock is `<node>:<term>` of the task's leader. */
     locks: `${base}h`,
     /** HASH task → time at which its leader's term ends unless renewed, milliseconds by Redis' clock. */
     leadEnds: `${base}lead-ends`,

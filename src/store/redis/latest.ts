@@ -13,10 +13,10 @@ export interface ResourceName {
 }
 
 /**
- * Reads a piece of states and latest records as of a write number. Omits states and records that were later replaced or removed.
+ * Reads a piece of the states and latest records as of a write number, without those that were later replaced or removed.
  *
  * @param after `end` of the previous piece; undefined for the first piece
- * @returns also `newest`, the newest write number at the read, and `end`, the last resource of the piece if more pieces follow
+ * @returns also `newest`, the newest write number when the piece was read, and `end`, its last resource if more pieces follow
  * @throws ThingwireError store_unavailable
  */
 export async function readLatest(

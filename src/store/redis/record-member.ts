@@ -13,11 +13,12 @@ import { digestOf } from '../resend.ts'
  * └──────────────┴───────┴──────┴──────────┴────────┴──────────────────┘
  * ```
  *
- * The numbers are lengths in bytes. Write number and place are big-endian, so that members of one score are in record order.
+ * The numbers are lengths in bytes. Write numbers and places are big-endian, so that members of one score are in record order.
  * The payload, from the kind on, is as in record-value.ts plus the digest. A state is write number (7), datetime (6) and payload.
  *
- * Two records of one datetime are the same measurement (contract §4, resend (a)) if their payloads have the same `identityOf`. For
- * an object or array, that is kind and digest, since the order of members does not matter; for other values, the whole payload.
+ * Two records of one datetime are the same measurement (contract §4, resend (a)) if their payloads have the same `identityOf`: for
+ * an object or array, the kind and the digest, which does not depend on the order of an object's members; for other values, the
+ * whole payload or its hash.
  */
 
 /** Added to the kind if the value is an object or an array. A digest then precedes the value. */
@@ -56,7 +57,7 @@ export function encodePlace(place: number): Buffer {
   return bytes
 }
 
-/** The identity of a payload, computed as by `identity` in lib.lua. */
+/** The identity of a payload, as `identity` in lib.lua computes it. */
 export function identityOf(payload: Buffer): Buffer {
   if (isStructured(payload)) {
     const start = headLength(payload)

@@ -82,13 +82,13 @@ export function createRecords(
   }
   return { records, commits }
 
-  /** Resolves after the listeners were called for the commit. */
+  /** Resolves after the listeners have been called for the commit. */
   async function delivered<Delivered extends Receipt>(receipt: Delivered): Promise<Delivered> {
     await follower.reached(receipt.writeNumber)
     return receipt
   }
 
-  /** Resolves when every commit that is in the log now was delivered. */
+  /** Resolves when every commit that is in the log now has been delivered. */
   async function hearAll(): Promise<void> {
     await follower.reached(await newestWriteNumber(database))
   }

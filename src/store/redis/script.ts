@@ -24,9 +24,9 @@ export function pairsIn(reply: Reply): [name: string, value: Buffer][] {
 }
 
 /**
- * A Lua script in `scripts/`. A comment at the top of each file describes arguments and result. A script is atomic: no other
- * command runs meanwhile, and all its changes are in one entry of the append-only file. Because of `#!lua` in the first line, Redis
- * refuses the whole script when memory is full; without that line, the script would fail in the middle.
+ * A Lua script in `scripts/`. A comment at the top of each file describes the arguments and the result. A script is atomic: no
+ * other command runs meanwhile, and all its changes are in one entry of the append-only file. Because of `#!lua` in the first line,
+ * Redis refuses the whole script when memory is full; without that line, the script would fail partway, after some changes.
  */
 export class Script {
   readonly #text: string

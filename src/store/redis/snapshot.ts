@@ -11,8 +11,8 @@ type Undoing = Pick<Follower, 'reached' | 'remember' | 'undoSince'>
 /**
  * The states and latest records as of a commit, read while writes continue. Redis has no snapshots, but records are never
  * overwritten: the newest record as of the commit is found by its write number. States and records that were replaced or removed
- * since then are taken from the log. A snapshot lacks things that were removed since then, and records that were removed after a
- * newer record was added.
+ * after the commit are taken from the log. A snapshot lacks things that were removed after the commit, and records that were
+ * removed after a newer record was added.
  */
 export class RedisSnapshot implements Snapshot {
   readonly writeNumber: number
@@ -75,7 +75,7 @@ export class RedisSnapshot implements Snapshot {
   }
 }
 
-/** The found and the `undone` records. If a resource has both, only the `undone` record is returned. */
+/** All records of `found` and `undone`; for a resource that is in both, only the `undone` record. */
 function joined(
   found: readonly LatestOfThing[],
   undone: ReadonlyMap<string, LatestOfThing>,

@@ -192,8 +192,8 @@ function sizeOf(bytes: number, maxmemory: number): StoreSize {
 }
 
 /**
- * Reports once that a connection to Redis is lost, and once that Redis is connected again, however often the client tries. In a
- * cluster, the new connection may be to any server, since another server takes over in a failover.
+ * Reports once that a connection to Redis is lost, and once that Redis is connected again, however often the client tries to
+ * reconnect. In a cluster, the new connection may be to any server, since another server takes over in a failover.
  *
  * @param client a connected client
  * @returns a function that ends the reports

@@ -138,7 +138,7 @@ async function checkFiles(
   return faults
 }
 
-/** Makes a copy to check, since opening a database changes it. Its tables, which LevelDB never changes, are hard links. */
+/** Makes a copy to check, since opening a database changes it. Tables, which LevelDB never changes, are hard-linked. */
 async function linkFiles(location: string, names: readonly string[], copy: string): Promise<void> {
   await mkdir(copy, { recursive: true })
   for (const name of names) {

@@ -224,7 +224,7 @@ export class EntryCheck {
       gte: recordKey(resource, datetime, number, 0),
       lt: recordKey(resource, datetime, number + 1, 0),
     }
-    // The last entry before the end of the range has the records of this write, even if the entry begins before the range.
+    // Records of this write are in the last entry before the end of the range, even if that entry begins before the range.
     const before = { gte: recordKey(resource, 0, 0, 0), lt: range.lt }
     const entry = await lastEntry({ level: this.#level }, before)
     const isDamaged = entry && isChunk(entry[1]) && faultOfChunk(entry) !== undefined

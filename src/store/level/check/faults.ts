@@ -25,7 +25,7 @@ export class Faults {
   }
 }
 
-/** A printable form of a key. The name of a document is left out, since it may be a secret (an unused activation code). */
+/** A printable form of a key. Only the kind of a document is shown: its name may contain a secret (an unused activation code). */
 function shownKey(key: Buffer): string {
   if (key.toString('latin1', 0, 1) === prefix.document) {
     const name = nameInDocumentKey(key)

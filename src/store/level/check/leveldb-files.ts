@@ -56,7 +56,7 @@ const [whole, first, last] = [1, 2, 4]
 
 type Piece = { readonly kind: number; readonly bytes: Buffer } | { readonly damagedAt: number }
 
-/** The faults of a log. A log may end within a record if the process was killed before it acknowledged the record. */
+/** The faults of a log. An incomplete record at the end is no fault: the process was killed before acknowledging it. */
 export function faultsOfLog(bytes: Buffer): string[] {
   const faults: string[] = []
   for (const piece of piecesOf(bytes)) {
@@ -152,7 +152,7 @@ function unpack(bytes: Buffer, { offset, length }: Block): Buffer {
   return bytes[offset + length] === packedWithSnappy ? unpackSnappy(content) : content
 }
 
-/** The blocks listed in an index block. Each entry is a block and a key, without the part shared with the previous key. */
+/** The blocks listed in an index block. An entry holds the rest of a key after its shared prefix, and the place of a block. */
 function blocksOf(list: Buffer): Block[] {
   const restarts = list.readUInt32LE(list.length - 4)
   const end = list.length - 4 - 4 * restarts
@@ -174,7 +174,7 @@ function readHandle(cursor: ByteCursor): Block {
 
 /** https://github.com/google/snappy/blob/main/format_description.txt */
 const kind = { literal: 0, nearCopy: 1, copy: 2 } as const
-/** For this and larger values, the length of a literal follows in one to four bytes. */
+/** If the upper six bits of a literal's tag have this value or more, the length of the literal follows in one to four bytes. */
 const longLiteral = 60
 
 /** Unpacks a block in Snappy's format. @throws RangeError if the block is damaged */
@@ -227,9 +227,9 @@ const tag = {
 } as const
 
 /**
- * Splits the file names in a directory into files of the database and remnants, by the database's list of tables. A table that is
- * not in the list was being written or removed when a process was killed. Its entries are in a log or in other tables. If the list
- * cannot be read, all files count as files of the database.
+ * Splits the file names in a directory into files of the database and remnants, by means of the MANIFEST. A table that is not
+ * listed there is not needed: it was being written or removed when a process was killed, and its entries are in a log or in other
+ * tables. If the list cannot be read, all files count as files of the database.
  */
 export async function filesOfStore(
   location: string,
@@ -246,7 +246,7 @@ export async function filesOfStore(
   return { files: files.filter(belongs), remnants: files.filter(name => !belongs(name)) }
 }
 
-/** Names of files with content of the database. `.dbtmp` becomes `CURRENT`. Excludes `LOCK`, `LOG` and `LOG.old`. */
+/** Names of the files that hold the database, without `LOCK`, `LOG` and `LOG.old`. LevelDB renames `.dbtmp` to `CURRENT`. */
 const formOfFile = /^(\d+\.(ldb|sst|log|dbtmp)|MANIFEST-\d+|CURRENT)$/
 
 /** Reads the current MANIFEST. Its `logNumber` is the first log that LevelDB reads when it opens the database. */

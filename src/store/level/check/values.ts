@@ -20,7 +20,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The fault of a record, if any. @param decode decodes the record; default: from `payload` @param payload kind, geo and value */
+/** The fault of a record, if any. @param decode default: decodes `payload` @param payload kind, geo and value */
 export function faultOfRecord(decode: (() => StoredRecord) | undefined, payload: Buffer): string | undefined {
   if (payload.length < 2 || (payload[0] ?? 0) > highestKind) return 'its value is not a valid record'
   try {

@@ -1,4 +1,4 @@
-/** Columns, one after another. Naturals are varints (LEB128). Integers are zigzag-encoded first: 0, -1, 1, -2 become 0, 1, 2, 3. */
+/** Columns follow one another. Naturals are varints (LEB128). Integers are zigzag-encoded first: 0, -1, 1, -2 become 0, 1, 2, 3. */
 
 /** Length in bytes of the largest safe integer as a varint. */
 const longestNatural = 8

@@ -7,7 +7,7 @@ import { countIn, decodeChunk } from './record-chunk.ts'
 
 /** Rules for joining entries into chunks. All values are record counts. */
 export interface Grouping {
-  /** Number of the newest records of the range that are left unpacked. */
+  /** How many of the newest records of the range are left unpacked. */
   readonly newest: number
   /** Maximum number of records in a chunk. */
   readonly records: number
@@ -20,7 +20,7 @@ export type EntryGroup = readonly [Entry, ...Entry[]]
 
 /** Maximum size of a chunk in bytes. A limit is needed since a late record makes the store rewrite the chunk that it splits. */
 const mostBytes = 16 * 1024
-/** How many records and bytes one call of `readGroups` reads, in addition to the newest records, which are left unpacked. */
+/** `readGroups` stops reading after this many records or bytes, not counting the newest records, which are left unpacked. */
 const readRecords = 2_048
 const readBytes = 128 * 1024
 /** Once the records that are left unpacked reach this many bytes, all older records are packed. */

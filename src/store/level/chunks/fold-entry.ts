@@ -13,7 +13,7 @@ export interface FoldedRange {
  * Adds the records of an entry to an answer, except records outside the range.
  *
  * @param isReversed whether to add the newest record first
- * @returns whether the answer takes more records
+ * @returns false if the answer is complete
  * @throws Error if the entry is damaged
  */
 export function foldEntry(

@@ -5,7 +5,7 @@ import { Cursor } from '../database/scan.ts'
 import { keysOf, lastRecordKey, prefix, resourceInRecordKey } from '../keys.ts'
 import { newestIn } from './record-chunk.ts'
 
-/** One cursor for each thread of the pool in which LevelDB reads. With more cursors, appends would wait for a thread. */
+/** One cursor per thread of the pool in which LevelDB reads. With more cursors, appends would wait longer for a thread. */
 const cursorCount = 4
 
 /**

@@ -10,7 +10,7 @@ import type { StagedRecordsParts } from './staged-records.ts'
 
 /** Maximum size of a piece, in entries and bytes. Commits wait a few milliseconds while a piece is removed. */
 const readAtOnce = { limit: 250, bytes: 16 * 1024 }
-/** After this many removed records of a resource, its tables are compacted: fewer would free too little space for the work. */
+/** Number of removed records after which the tables of a resource are compacted. Fewer would free too little space. */
 const compactedAtOnce = 100_000
 
 interface OldRecordsParts extends StagedRecordsParts {
@@ -21,7 +21,7 @@ interface OldRecordsParts extends StagedRecordsParts {
 /**
  * Removes records that are too old, in pieces. A piece is not synced: a later commit syncs it, and if a crash undoes it, the
  * records are removed again. LevelDB frees the space of removed keys only when it compacts their tables, which it seldom does if
- * little is written. So the range is compacted after many removals.
+ * little is written. So the tables of a resource are compacted after many removals.
  */
 export class OldRecords {
   readonly #parts: OldRecordsParts
@@ -75,7 +75,7 @@ export class OldRecords {
     return { count: old.length, name }
   }
 
-  /** The duplicate keys of these records. An equal record that is kept loses its key too, but that record is also too old. */
+  /** The duplicate keys of these records. An equal record outside the piece loses its key too: no harm, as it is also too old. */
   async #duplicateKeysOf(resource: number, records: readonly NamedRecord[]): Promise<Buffer[]> {
     const [first, last] = [records[0]?.record.datetime, records.at(-1)?.record.datetime ?? 0]
     const index = duplicateKeys(resource, first, last + 1)

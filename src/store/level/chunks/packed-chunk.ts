@@ -8,9 +8,9 @@ import type { Choose, Chunk, Names } from './chunk.ts'
 import { ColumnReader, ColumnWriter } from './columns.ts'
 
 /**
- * A packed chunk stores records of any number of writes by column, because the differences of similar numbers take few bytes (see
- * the diagram in docs/reference/storage.md). If every value is a number in its shortest text form (`String`), the values are
- * stored as numbers, otherwise as text.
+ * A packed chunk stores records of any number of writes by column. Successive numbers of a column are similar, so their differences
+ * take few bytes (see the diagram in docs/reference/storage.md). If every value is a number in the form that `String` returns, the
+ * values are stored as numbers, otherwise as text.
  */
 
 /** First byte of a packed chunk. No text chunk and no single record begins with this byte. */
@@ -33,7 +33,7 @@ const textEnd = '\x01'
 
 /** Indexed by number of decimals. With more than 15 decimals, a double has no digits left for its integer part. */
 const powersOfTen = Array.from({ length: 16 }, (_, exponent) => Number(`1e${exponent}`))
-/** Largest scaled number. With this limit, twice the difference of two scaled numbers is always a safe integer. */
+/** Largest scaled number. The zigzag encoding doubles the difference of two numbers, and the result must be a safe integer. */
 const largestScaled = 2 ** 51 - 1
 
 export function packedValue(chunk: Chunk): Buffer {

@@ -7,11 +7,11 @@ import { countInPacked, decodePacked, namesInPacked, packedForm, packedValue } f
 import { countInText, decodeText, newestInText, newestNameInText, textForm, textValue } from './text-chunk.ts'
 
 /**
- * A chunk has one of three forms in the database: a single record (../../record-value.ts), text for several records of one write
- * (text-chunk.ts), or packed for records of any writes (packed-chunk.ts). The first byte of the chunk shows its form.
+ * A chunk has one of three forms in the database: a single record (../../record-value.ts), a text chunk for several records of one
+ * write (text-chunk.ts), or a packed chunk for records of any writes (packed-chunk.ts). Its first byte shows the form.
  */
 
-/** Limits of a text chunk in records and characters. To insert a late record, or to read the newest, the whole chunk is read. */
+/** Limits of a text chunk in records and characters, since inserting a late record or reading the newest reads the whole chunk. */
 const mostRecords = 128
 const mostText = 4_096
 
@@ -41,7 +41,7 @@ export class ChunkDraft implements Chunk {
   }
 }
 
-/** The value of a chunk's entry. Several records of one write become text, which is cheapest to make; other chunks are packed. */
+/** The value of a chunk's entry. Several records of one write become text, which is cheapest to make; several writes are packed. */
 export function chunkValue(chunk: Chunk): Buffer | string {
   const { records, writeNumbers } = chunk
   const [first] = records

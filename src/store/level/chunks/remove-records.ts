@@ -15,12 +15,12 @@ import { chunkKey, type NamedRecord, partsOf } from './chunk.ts'
 import { chunkValue, decodeChunk, isChunk, newestName } from './record-chunk.ts'
 import { entryStart } from './time-line.ts'
 
-/** Maximum size of a piece, in entries and bytes: small enough to be decoded without delaying commits. */
+/** Maximum size of a piece, in entries and bytes: small enough that commits hardly have to wait. */
 const readAtOnce = { limit: 2_000, bytes: 64 * 1024 }
 
 interface RemovalParts {
   readonly database: Database
-  /** Runs a task while no group is committed: a chunk must not change between the read and the write of the task. */
+  /** Runs a task while no group is being committed: a chunk must not change after the task reads it and before it writes. */
   readonly alone: <T>(task: () => Promise<T>) => Promise<T>
   readonly unpacked: Unpacked
 }
@@ -68,7 +68,7 @@ async function removePiece({ database, unpacked }: RemovalParts, range: KeyRange
   return { count, next: behind(newestName(last)) }
 }
 
-/** Removes records from an entry. @returns number of removed records, and the new keys under which the batch puts the rest */
+/** Removes records from an entry. @returns their number, and the new keys under which the batch puts the rest */
 export function takeOut(
   batch: Batch,
   entry: Entry,

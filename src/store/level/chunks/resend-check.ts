@@ -12,10 +12,10 @@ import { decodeChunk, newestIn } from './record-chunk.ts'
 /**
  * The resend check (contract §4, resend (a)): whether a record is already stored.
  *
- * A record that is newer than all records of its resource cannot be stored yet; this needs no read. Any other record is compared
+ * A record that is newer than all records of its resource is certainly new, so no read is needed. Any other record is compared
  * with the stored records of its datetime. That would be slow for very many records of one datetime, for example from a device
  * that sends all records of a day with one datetime. So for each record of a datetime from the 257th on, a digest is put into an
- * index (a duplicate key). The check then needs only one more read, however many records have the datetime.
+ * index, as a duplicate key. The check then needs only one more read, however many records have the datetime.
  */
 
 const pageSize = 64
@@ -41,7 +41,7 @@ export interface Surroundings {
   readonly watermark: Buffer | undefined
 }
 
-/** By resource number: the surroundings of records that may already be stored. */
+/** The surroundings of records that may already be stored, by resource number. */
 export async function loadSurroundings(
   database: Database,
   resources: Resources,
@@ -121,7 +121,7 @@ async function compareOneByOne(
       }
       const hasIndex = points.get(datetime)?.count === comparedOneByOne
       while (wanted < datetimes.length && (datetimes[wanted] ?? 0) < datetime + (hasIndex ? 1 : 0)) wanted++
-      // The pass skips the rest of an indexed datetime. The last record of that datetime may share a chunk with later records.
+      // The rest of an indexed datetime is skipped, but not its last chunk: that chunk may contain later records, and so be split.
       const last = hasIndex ? await line.before(recordKey(resource, datetime + 1, 0, 0)) : undefined
       if (last) parted.look({ entry: last, chunk: decodeChunk('', last) })
       const next = datetimes[wanted]

@@ -46,7 +46,7 @@ export class StagedRecords {
   #surroundings: ReadonlyMap<number, Surroundings> = new Map()
   /** Resources with a draft chunk of the write that is being staged. */
   readonly #drafted = new Set<StagedResource>()
-  /** Number of resources of each thing to which the group adds resources, if the number is known. */
+  /** For each thing to which the group adds resources: its number of resources, if known. */
   #growing = new Map<string, number>()
   /** Keys that the batch adds, except the keys of new records. */
   readonly #added: Buffer[] = []

@@ -4,8 +4,8 @@ import { positionInRecordKey, recordKey, resourceInRecordKey } from '../keys.ts'
 import type { Chunk } from './chunk.ts'
 
 /**
- * A text chunk has several records of one write, in the form in which they are committed. Its bytes are `textForm`, then for each
- * record a head and the value as JSON text. The separators are control characters, which JSON text never contains.
+ * A text chunk has several records of one write, and may later be packed. Its bytes are `textForm`, then for each record a head and
+ * the value as JSON text. The separators are control characters, which JSON text never contains.
  */
 
 /** First byte of a text chunk. The bytes of a single record never begin with this byte. */

@@ -7,9 +7,9 @@ import { type PackedSizes, ResourceCompactor, type ResourceCompactorParts } from
 export interface Compaction extends PackedSizes {
   /** Number of new records after which a resource is due for packing. */
   readonly growth: number
-  /** Milliseconds from the start to the first pass. A store that is opened only briefly needs no pass. */
+  /** Milliseconds from `start` to the first pass. A store that is opened only briefly needs no pass. */
   readonly firstLook: number
-  /** The rest after a step, as a multiple of the step's duration: `idle` on an idle event loop, `busy` on a fully loaded one. */
+  /** The pause after a step, as a multiple of the step's duration: `idle` on an idle event loop, `busy` on a fully loaded one. */
   readonly rests: { readonly idle: number; readonly busy: number }
 }
 

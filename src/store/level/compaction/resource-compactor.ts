@@ -45,7 +45,7 @@ interface Removed {
 
 /** How many entries before a change may be joined with the entries after the change. */
 const neighbours = 3
-/** After this many removed entries of a resource, its tables are compacted: `amidWork` while packing, `behindIt` afterwards. */
+/** Number of removed entries after which a resource's tables are compacted: `amidWork` during packing, `behindIt` afterwards. */
 const compactedAtOnce = { amidWork: 100_000, behindIt: 16_384 }
 /** Maximum number of resources for which removed entries are counted. */
 const mostUncompacted = 10_000
@@ -61,7 +61,7 @@ export class ResourceCompactor {
   readonly #turns: Turns
   /** Duration of the current step in milliseconds, without waiting. */
   #worked = 0
-  /** By resource number: the entries removed since the resource was last compacted. */
+  /** The entries removed from each resource since it was last compacted, by resource number. */
   readonly #uncompacted = new Map<number, Removed>()
 
   constructor(parts: ResourceCompactorParts, sizes: PackedSizes, turns: Turns) {
@@ -77,7 +77,7 @@ export class ResourceCompactor {
     const newest = await lastEntry(database, recordKeys(resource))
     if (!newest) return
     const before = unpacked.markBefore(resource) ?? watermark ?? recordKey(resource, 0, 0, 0)
-    // A removal may have left no entry after the watermark.
+    // After a removal, the last entry may be before the watermark.
     const packed = Buffer.compare(newest[0], before) < 0 ? newest[0] : before
     const spans = [...unpacked.takeSpans(resource)]
     try {
@@ -136,7 +136,7 @@ export class ResourceCompactor {
       const isBehind = until !== undefined && Buffer.compare(next, until) > 0
       const isLast = isAtEnd || isBehind || next.equals(from)
       const reached = until === undefined ? next : undefined
-      // A resource with few records needs no watermark.
+      // A resource that one read covers needs no watermark.
       const isMarkToPut = isLast && reached && (watermark ? !watermark.equals(reached) : from !== gte)
       const isToPut = groups.length > 0 || rollups.length > 0 || isMarkToPut
       if (isToPut && !(await this.#put(resource, groups, rollups, reached))) {
@@ -209,12 +209,12 @@ export class ResourceCompactor {
    * Compacts the tables of one resource. Called when nothing is left to pack. LevelDB frees the space of removed entries only
    * when it compacts their tables, which it seldom does if little is written.
    *
-   * @returns whether there was a resource to compact
+   * @returns whether a resource was compacted
    */
   async compactNext(): Promise<boolean> {
     for (const [resource, { entries }] of this.#uncompacted) {
       if (entries < compactedAtOnce.behindIt) continue
-      // The new tables take space before the old tables are removed.
+      // Compaction needs space: new tables are written before the old ones are removed.
       if (await this.#turns.isOver()) return false
       const begin = performance.now()
       await this.#compact(resource)

@@ -121,7 +121,7 @@ export class Unpacked {
     this.putBack(resource)
   }
 
-  /** Call this when a resource is packed up to the watermark. @returns whether to store the watermark: no new change precedes it */
+  /** Call this when a resource is packed up to the watermark. @returns whether to store it: false if new changes precede it */
   pack(resource: number, watermark: Buffer): boolean {
     const changes = this.#changes.get(resource)
     if (!changes) return true

@@ -47,8 +47,8 @@ export async function* backUp(database: Database): AsyncIterable<Uint8Array> {
  *
  * @param location a directory that does not exist yet or is empty
  * @param onProgress called from time to time with the number of keys written so far
- * @throws Error with a message for the operator if the directory is not empty. Also if the source is not a backup, is damaged, cut
- * off or too long, or contains a store that this version cannot use; then the directory is removed
+ * @throws Error with a message for the operator if the directory is not empty; or, after removing the directory, if the source is
+ * not a backup, is damaged, cut off or too long, or contains a store that this version cannot use
  */
 export async function restoreLevelStore(
   source: AsyncIterable<Uint8Array>,

@@ -140,7 +140,7 @@ export class Database {
     await this.#opened?.close()
   }
 
-  /** Whether the database can be read. */
+  /** Whether the database can be read, now or once it is reopened. */
   isUsable(): boolean {
     return this.#isOpen() || (this.#reopening !== undefined && !this.#lost)
   }
@@ -149,7 +149,7 @@ export class Database {
     return !this.#lost && (!this.#failed || this.#isReadable)
   }
 
-  /** For reading. @throws ThingwireError store_unavailable while a recovery makes the database unreadable, or if it is lost */
+  /** LevelDB, for reads. @throws ThingwireError store_unavailable if the database is lost, or unreadable during a recovery */
   get level(): Level {
     if (!this.#opened || !this.#isOpen()) throw this.#unavailable()
     return this.#opened
@@ -187,7 +187,7 @@ export class Database {
       this.#undo = undo
       this.#failedBatch = number
       this.#failed = true
-      // After a lack of space, reads stay correct: LevelDB applies a batch in memory only after it has written the batch.
+      // When space is lacking, reads stay correct: LevelDB applies a batch in memory only after writing it to the log.
       this.#isReadable = isOutOfSpace(cause)
       this.#recovery ??= this.#recover().finally(() => {
         this.#recovery = undefined
@@ -270,7 +270,7 @@ export class Database {
     return true
   }
 
-  /** @returns whether there is enough space to reopen the database; until then, the database stays open for reading */
+  /** @returns whether there is enough space to reopen the database; if not, it stays open for reading */
   async #makeSpace(): Promise<boolean> {
     const { space } = this.#parts
     if (!space) return true

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 
 /** Time between two checks, milliseconds. */
 const interval = 1_000
-/** Milliseconds for which a check is valid. A limit is needed since a write may complete after a pause, before the next check. */
+/** Milliseconds for which a check is valid. If the process was paused, a write may complete long after the newest check. */
 const validity = 3_000
-/** Errors that do not mean that the directory is gone: the system was short of resources. */
+/** Errors that do not mean that the directory is gone, but, for example, that the system was short of resources. */
 const transient: ReadonlySet<string | undefined> = new Set(['EAGAIN', 'EINTR', 'EMFILE', 'ENFILE', 'ENOMEM'])
 
 interface Known {

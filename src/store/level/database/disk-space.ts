@@ -5,9 +5,9 @@ import type { PutPurpose } from '../../contract.ts'
 import { Reserve } from './reserve.ts'
 
 const checkInterval = 2_000
-/** Milliseconds from the start to the first check, which creates the reserve. A store opened only briefly needs no reserve. */
+/** Milliseconds from `start` to the first check, which creates the reserve. A store opened only briefly needs no reserve. */
 const firstCheck = 1_000
-/** Enough for small compactions, and for LevelDB to open a store: it writes a table from the log before it removes the log. */
+/** Enough for small compactions, and for opening a store, when LevelDB writes a table from the log before it removes the log. */
 const reserveBytes = 32 * 1024 * 1024
 /** The reserve takes at most the size of the file system divided by this. */
 const smallestShare = 8
@@ -41,7 +41,7 @@ export class DiskSpace {
     this.#reserve = new Reserve(location)
   }
 
-  /** Whether free space is below the minimum. Records, and puts with the purpose `keep`, are then refused. */
+  /** Whether free space is below the minimum or the disk is full. If so, records and puts with the purpose `keep` are refused. */
   get isShort(): boolean {
     return this.#isBelowMinimum || this.#isFull
   }
@@ -80,7 +80,7 @@ export class DiskSpace {
 
   /**
    * Called before each write. Gives up the reserve if the disk is full. If the reserve were given up earlier, the program that
-   * fills the disk would take that space too. A reserve that is being created is kept, because then there is space again.
+   * fills the disk would take that space too. A reserve that is being created is kept: it is created only if there is enough space.
    */
   async makeRoom(): Promise<void> {
     if (this.#isReserveNeeded) await this.giveUpReserve()
@@ -123,7 +123,7 @@ export class DiskSpace {
     if (isNewest()) this.#isFull = isFull
   }
 
-  /** @returns size in bytes of the reserve to create; undefined if none must be created */
+  /** @returns size in bytes of the reserve to create; undefined if none is to be created */
   async #measure(isNewest: () => boolean): Promise<number | undefined> {
     const free = await this.#free()
     this.#isBelowMinimum = this.#isBelow(free)

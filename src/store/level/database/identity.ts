@@ -20,7 +20,7 @@ export function newIdentity(): Buffer {
   return randomBytes(identityLength)
 }
 
-/** Whether a database may be created in a directory: not over an earlier database, whose tables LevelDB would remove. */
+/** Whether a database may be created in a directory: not if it holds an earlier database, whose tables LevelDB would remove. */
 export async function mayHoldNewStore(location: string): Promise<boolean> {
   const names = await readdir(location).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []

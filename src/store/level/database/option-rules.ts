@@ -20,5 +20,5 @@ export const levelStoreRules = {
 const { location, ...others } = levelStoreRules
 const entries = Object.entries(others).map(([name, rule]) => [name, ifGiven(rule)] as const)
 
-/** Rules for a program that calls `createLevelStore`, in which all options except `location` are optional. */
+/** Rules for programs that call `createLevelStore`: all options except `location` are optional. */
 export const givenLevelStoreRules = { location, ...Object.fromEntries(entries) }

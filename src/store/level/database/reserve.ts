@@ -26,7 +26,7 @@ export class Reserve {
    * Creates the file with random bytes, since a sparse or compressed file would reserve too little space.
    *
    * @param isWanted called before each piece is written; if it returns false, the file is removed
-   * @returns `failed` for any reason other than lack of space, including `isWanted`; the file exists only after `made`
+   * @returns `failed` for any reason but lack of space, such as `isWanted` returning false; the file exists only after `made`
    */
   async make(bytes: number, isWanted: () => boolean): Promise<'made' | 'no space' | 'failed'> {
     try {
@@ -36,7 +36,7 @@ export class Reserve {
         for (let left = bytes; left > 0; left -= piece.length) {
           if (!isWanted()) throw new Error('not wanted any more')
           await file.writeFile(piece.subarray(0, left))
-          // Synced piece by piece: otherwise some file systems would write the whole file with the next fsync of another file.
+          // Synced piece by piece: on some file systems, an fsync of another file would otherwise wait for the whole file.
           await file.datasync()
         }
       } finally {

@@ -18,7 +18,7 @@ interface Entry {
 }
 
 const readAtOnce = 100
-/** Maximum bytes of one read of entries by key. LevelDB's binding briefly has each of these entries in memory twice. */
+/** Maximum bytes that one `getMany` reads. It is small because LevelDB's binding briefly keeps two copies of every entry read. */
 const bytesAtOnce = 64 * 1024
 
 /** The logged commits (`RecordStore.logWhen`), by write number. */
@@ -27,7 +27,7 @@ export class LevelCommitLog {
   isWanted: IsWanted | undefined
   readonly #database: Database
   readonly #recent = new RecentCommits()
-  /** Write number of each thing's first entry, or a lower number. Until `#learnt` resolves, only for entries since the start. */
+  /** Write number of each thing's first entry, or a lower number. Until `#learnt` resolves, omits entries of earlier runs. */
   readonly #first = new Map<string, number>()
   #learnt: Promise<void> | undefined
 
@@ -44,7 +44,7 @@ export class LevelCommitLog {
     return [logKey(commit.writeNumber), encode(commit)]
   }
 
-  /** Called in the order of the write numbers when the entry of a commit is stored, before the commit is delivered. */
+  /** Called in write-number order, once the entry of a commit is stored and before the commit is delivered. */
   added({ thingId, writeNumber }: Commit, entry: Buffer): void {
     this.#recent.add({ thingId, writeNumber, bytes: entry.length })
   }
@@ -97,7 +97,7 @@ export class LevelCommitLog {
     return keys.flatMap((key, place) => (values[place] ? [[key, values[place]] as const] : []))
   }
 
-  /** Not synced, since entries that a crash restores are trimmed again. */
+  /** Does not sync to disk, since entries that reappear after a crash are trimmed again. */
   async trim(writeNumbers: readonly number[]): Promise<void> {
     if (writeNumbers.length === 0) return
     const batch = this.#database.batch()

@@ -16,7 +16,7 @@ export interface RecentQuery extends Omit<LogQuery, 'isOf'> {
 /** Default for the maximum number of commits. Each takes 24 bytes. */
 const usualCapacity = 100_000
 
-/** Knows the things of the newest commits in the log, so that a reader of some things need not read commits of other things. */
+/** Remembers the thing of each of the newest logged commits, so that a query for some things skips the commits of others. */
 export class RecentCommits {
   readonly #capacity: number
   /** Columns of the commits, in write order. Three arrays of plain values take half the memory of one array of objects. */

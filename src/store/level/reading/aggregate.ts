@@ -49,12 +49,12 @@ async function fold(
   }
   return answer.end()
 
-  /** @returns whether the answer takes more records */
+  /** @returns false if the answer is complete */
   async function foldRecords(range: FoldedRange): Promise<boolean> {
     const keys = recordKeys(resource, range.from, range.to)
     for await (const entries of entriesIn(database, keys, { reverse, snapshot })) {
       for (const entry of entries) {
-        // Pauses between entries, since a chunk can have hundreds of records.
+        // May pause before every entry, not only between batches, since an entry can be a chunk of hundreds of records.
         const pause = readSlices.pause()
         if (pause) await pause
         closing.throwIfAborted()

@@ -7,7 +7,7 @@ import { chunksIn } from '../chunks/time-line.ts'
 import type { Database } from '../database/database.ts'
 import { behind, type KeyRange, keyAtPosition, positionText, recordKeys } from '../keys.ts'
 
-/** Minimum size in bytes of a packed record. Used to choose the size of a read, so that a short page reads only few chunks. */
+/** Minimum size in bytes of a packed record. Limits the size of a read, so that a short page reads only a few chunks. */
 const bytesOfRecord = 4
 const bytesAtOnce = { least: 4 * 1024, most: 16 * 1024 }
 
@@ -31,7 +31,7 @@ export async function readPage(
       ? { ...range, gte: behind(after) }
       : { ...range, lt: after }
     : range
-  // With a cursor outside the range, the bounds of `wanted` are in the wrong order.
+  // If the cursor is past the end of the range, the bounds of `wanted` are in the wrong order.
   if (Buffer.compare(wanted.gte, wanted.lt) >= 0) return { records: [] }
   const reverse = order === 'desc'
   const records: StoredRecord[] = []

@@ -23,7 +23,7 @@ export class LevelSnapshot implements Snapshot {
   readonly writeNumber: number
   readonly #database: Database
   readonly #snapshot: AbstractSnapshot
-  /** Cursors that an earlier reader has left for reuse, since a reader of one thing needs them only for a few resources. */
+  /** Cursors that an earlier reader left for reuse: for a reader of only a few resources, opening new cursors is costly. */
   #idle: NewestRecords | undefined
   #isClosed = false
 
@@ -98,7 +98,7 @@ export class LevelSnapshot implements Snapshot {
     })
   }
 
-  /** @param range keys with resource numbers as values @param namesIn decodes a key of the range */
+  /** @param range range of entries whose values are resource numbers @param namesIn decodes a key of the range */
   async *#readNewest(
     range: KeyRange,
     namesIn: (name: Buffer) => { thingId: string; key: string },

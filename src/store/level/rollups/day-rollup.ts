@@ -7,13 +7,13 @@ import { rollupKeys } from '../keys.ts'
 import { dayOf, quarterHour } from './days.ts'
 
 /**
- * Rollups of the quarter hours of a day that have records, stored in one entry by column. A quarter hour with a long first or last
- * value has no rollup: its records are read for each query.
+ * Rollups of those quarter hours of a day that have records. One entry stores all of them, column by column. A quarter hour whose
+ * first or last value is long has no rollup: its records are read for each query.
  */
 export interface DayRollup {
   /** Start of the day, milliseconds. */
   readonly day: number
-  /** Rollups in the order of time. */
+  /** Rollups, ordered by time. */
   readonly quarters: readonly BucketSummary[]
   /** Starts of the quarter hours that have records but no rollup. */
   readonly withoutRollup: ReadonlySet<number>

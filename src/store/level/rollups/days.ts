@@ -1,7 +1,7 @@
 import type { Buckets } from '../../../core/record/buckets.ts'
 import { milliseconds, utcBuckets } from '../../../core/time/utc-buckets.ts'
 
-/** Milliseconds. A day begins at a quarter hour of UTC in every time zone, since all offsets are multiples of 15 minutes. */
+/** Milliseconds. In every time zone, a day begins at a quarter hour of UTC, since all offsets are multiples of 15 minutes. */
 export const quarterHour = 15 * milliseconds.m
 export const dayLength = milliseconds.d
 

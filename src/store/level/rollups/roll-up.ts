@@ -30,7 +30,7 @@ export async function* rollupsOf(
     const [next] = await firstEntries(database, rest, { limit: 1 })
     if (!next) return
     const nextDay = dayOf(datetimeInRecordKey(next[0]))
-    // Skips days without an entry. Such a day may have records in a chunk that begins earlier, but only few.
+    // Skips days without an entry. Such a day may have records in a chunk that begins earlier, but only a few.
     if (nextDay > day) {
       day = nextDay - dayLength
       continue

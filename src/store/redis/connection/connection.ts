@@ -9,7 +9,7 @@ export const longestBlock = 2_000
 
 /** Milliseconds. */
 const connectTimeout = 2_000
-/** Milliseconds within which a cluster must serve all slots at the start. */
+/** Milliseconds within which a cluster must serve all slots when the client first connects. */
 const clusterDeadline = 15_000
 
 /** A command that is in flight when the connection ends is rejected. The client never resends it, since it may have run. */
@@ -115,7 +115,7 @@ async function connect<C extends Client>(client: C, addresses: readonly ServerAd
   }
 }
 
-/** Resolves when every master is connected: before that, the client refuses the second of two commands to a master. */
+/** Resolves when every master is connected. Until then, the client accepts one command for a master, and refuses the next. */
 async function connectCluster(cluster: Cluster): Promise<void> {
   const done = new AbortController()
   const late = delay(clusterDeadline, undefined, { signal: done.signal }).then(() => {
@@ -155,7 +155,7 @@ async function isOfCluster(client: Redis): Promise<boolean> {
   }
 }
 
-/** @param addresses servers whose passwords are redacted: a server that does not know AUTH quotes the command, password included */
+/** @param addresses servers whose passwords are redacted: a server that does not know AUTH quotes the command in its error */
 function reasonIn(error: unknown, addresses: readonly ServerAddress[]): string {
   const { message, code } = error as NodeJS.ErrnoException
   if (/cluster support disabled/.test(message)) {

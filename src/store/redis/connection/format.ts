@@ -1,7 +1,7 @@
 import { redisKeys } from '../keys.ts'
 import { type Client, pairsIn, type Reply, Script } from '../script.ts'
 
-/** Version of keys, their contents, and documents (docs/reference/storage.md). A new kind of entry needs a new version. */
+/** Version of the keys, their contents, and the documents (docs/reference/storage.md). A new kind of entry needs a new version. */
 export const formatVersion = 3
 /** An older format. All its entries are also valid in the current format. */
 const readFormat = 1

@@ -20,8 +20,8 @@ export interface Deadline {
  * Runs scripts that write, one after another, and finds out whether each took effect. For this, each write has a number and a
  * deadline by Redis' clock. Redis stores the reply under the number.
  *
- * If a reply is lost, this node asks Redis for the reply. Redis then cancels the write if it had no effect yet. If Redis does not
- * answer before the deadline, the write either took effect before the deadline or never will, however late it arrives at Redis.
+ * If a reply is lost, this node asks Redis for the reply. Redis then cancels the write unless it has taken effect. If Redis does
+ * not answer before the deadline, the write either took effect before the deadline or never will, however late it reaches Redis.
  */
 export class NumberedWrites {
   readonly #database: RedisDatabase

@@ -9,8 +9,8 @@ export const escapes =
   'in user and password, write % as %25, / as %2F, @ as %40, : as %3A, # as %23, ? as %3F'
 
 /**
- * Parses `redis://[[user]:password@]host[:port][/database]`, or `rediss://` for TLS. Several URLs, separated by commas, are
- * nodes of one cluster, with the same user and password.
+ * Parses `redis://[[user]:password@]host[:port][/database]`, or `rediss://` for TLS. Several URLs, separated by commas,
+ * name nodes of one cluster, which have the same user and password.
  *
  * @throws Error for the operator, which does not quote the text, since it may contain a password
  */

@@ -21,7 +21,7 @@ export function waitingForReplicas(client: Client, options: DurabilityOptions): 
       const [[refusal, reply] = [], [failure, reached] = []] = replies ?? []
       if (refusal) throw await followed(client, refusal)
       if (failure) throw failure
-      // WAITAOF returns two numbers: of masters, then of replicas.
+      // WAITAOF returns two counts: masters first, then replicas.
       const [there] = [reached].flat().slice(-1)
       if (Number(there) < replicas) throw new ThingwireError('store_timeout')
       return reply

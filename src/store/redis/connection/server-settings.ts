@@ -20,7 +20,7 @@ export interface ServerSettings {
   readonly replicas: number | undefined
 }
 
-/** Reads the settings with CONFIG, and the rest with INFO, since a managed Redis may forbid CONFIG. */
+/** Uses CONFIG and INFO. A managed Redis may forbid CONFIG; INFO then still has some of the settings. */
 export async function serverSettings(server: Redis): Promise<ServerSettings> {
   const [info, config] = await Promise.all([readInfo(server), readConfig(server)])
   const replicas = info.get('connected_slaves')

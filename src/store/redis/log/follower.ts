@@ -20,8 +20,8 @@ const entriesAtOnce = 500
 /** Milliseconds. */
 const retryAfter = 100
 /**
- * Milliseconds for which the log is not read after new entries arrived. One read then returns several commits of other nodes; the
- * replies to this node's commits return them too. A live message from another node is delayed by at most this time.
+ * Milliseconds to wait after new entries arrive before the log is read again, so that one read, or the reply to a commit of this
+ * node, returns several commits of other nodes. A live message from another node is delayed by at most this time.
  */
 const pause = 10
 
@@ -70,7 +70,7 @@ export class Follower {
     return this.#newestRead
   }
 
-  /** @param entries all after the current or an earlier `newestRead` @returns number of other nodes with new entries */
+  /** @param entries all log entries after the current or an earlier `newestRead` @returns number of other nodes with new entries */
   take(entries: readonly (LogEntry | ShortEntries)[]): number {
     return this.#isClosed ? 0 : this.#deliver(entries)
   }
@@ -174,7 +174,7 @@ export class Follower {
     return { entries, newest: Number(newest ?? 0), trimmed: Number(trimmed ?? 0) }
   }
 
-  /** Handles newest entries that the log lacks. This is no gap: the removal of a thing may remove entries before they are read. */
+  /** Called if the newest entry is not in the log. This is no gap: removing a thing may remove its entries before they are read. */
   async #passEmpty(newest: number): Promise<void> {
     const { entries } = await this.#read()
     if (entries.length === 0) this.#reach(newest)

@@ -23,7 +23,7 @@ import { LoggedCommit } from './logged-commit.ts'
  */
 export type LogEntry = readonly [id: Buffer, fields: readonly Buffer[]]
 
-/** Consecutive entries that are only commits. One line each: id, thing id and `c`, separated by spaces. Saves many objects. */
+/** Consecutive entries that are only commits, one line each: id, thing id and `c`, separated by spaces. This saves many objects. */
 export type ShortEntries = Buffer
 
 export interface DecodedEntry {

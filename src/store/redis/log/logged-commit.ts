@@ -38,7 +38,7 @@ export function commitText(commit: Commit): CommitText {
   return ` ${receivedAt} ${flags} ${records.length} ${JSON.stringify({ records: asSent, latest })}`
 }
 
-/** A commit of the log. Its JSON is parsed on demand: a node reads all commits of all nodes, but needs the JSON of few. */
+/** A commit of the log. Its JSON is parsed on demand: a node reads all commits of all nodes, but needs the JSON of only a few. */
 export class LoggedCommit implements Commit {
   readonly thingId: string
   readonly writeNumber: number

@@ -10,7 +10,7 @@ import { pairsIn, type Reply, Script } from '../script.ts'
 const dropLocks = new Script('drop-locks')
 const readAtOnce = 500
 
-/** The locks of this node, which are stored in Redis. They change with commits. The log shows if another node takes one of them. */
+/** The locks of this node, stored in Redis and changed by commits. The log shows when another node takes one of the locks. */
 export class RedisLocks implements DriverLocks {
   readonly #database: RedisDatabase
   readonly #follower: Follower
@@ -53,7 +53,7 @@ export class RedisLocks implements DriverLocks {
       const { writeNumber, before } = await committed
       await this.#follower.reached(writeNumber)
       if (this.#unread.has(lock.owner)) {
-        // The log had a gap. Another node may have taken the lock since then.
+        // The entry for the lock was in a gap of the log. Another node may have taken the lock after this node.
         this.#own.set(lock.name, lock.owner)
         await this.#compare([lock])
       }

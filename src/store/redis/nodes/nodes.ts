@@ -17,7 +17,7 @@ const aliveNodes = new Script('alive-nodes')
 /** Milliseconds. */
 const beatEvery = 5_000
 const retryAfter = 1_000
-/** Milliseconds. Long enough for a heartbeat interval, 10 s without a connection to Redis, and the time to reconnect. */
+/** Milliseconds from a heartbeat until a node counts as dead: enough for one interval, 10 s without Redis, and reconnecting. */
 const heldAliveFor = 25_000
 
 /** The reply of scripts/heartbeat.lua. */

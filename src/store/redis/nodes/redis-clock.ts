@@ -1,6 +1,6 @@
 /** Maximum fraction of elapsed time by which one clock may run slower than another clock. */
 const drift = 0.001
-/** Milliseconds for which a time from Redis is used, since its clock may be set back, or another server may take over. */
+/** Maximum milliseconds for which a time from Redis is used: its clock may be set back, or another server may take over. */
 const longest = 10_000
 
 /** A lower bound of Redis' clock, computed from times in replies. It is behind by at most the delay of the fastest recent reply. */
@@ -10,7 +10,7 @@ export class RedisClock {
   #at = 0
   #heardAt = Number.NEGATIVE_INFINITY
 
-  /** Whether `hear` was called in the last 10 s, and `forget` was not called since. */
+  /** Whether `hear` was called in the last 10 s, and `forget` has not been called since. */
   get isKnown(): boolean {
     return performance.now() - this.#heardAt < longest
   }

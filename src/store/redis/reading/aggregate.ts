@@ -9,7 +9,7 @@ const aggregateScript = new Script('aggregate', 'time-line')
 
 /** Maximum number of summaries in a piece. */
 const mostRollups = 256
-/** Number of buckets for which the edges are passed to the script. Few pieces have records of more buckets. */
+/** Maximum number of buckets whose edges are passed to the script. Few pieces have records of more buckets. */
 const bucketsAhead = 128
 
 const datetimeLength = 6
@@ -64,7 +64,7 @@ async function readPiece(
   return { newest, summaries: summaries.map(decodeSummary), end }
 }
 
-/** A datetime at which the answer begins, or that precedes it in the order of the query; undefined if not known. */
+/** A datetime at or before the beginning of the answer, in the order of the query; undefined if none is known. */
 function beginOf({ order, from, to }: AggregateQuery): number | undefined {
   if (order === 'asc') return from
   return to === undefined ? undefined : Math.max(to - 1, 0)

@@ -53,7 +53,7 @@ export async function readPage(
   }
 }
 
-/** The newest record of a resource as of a write, and the newest write number at the read. @param asOf number of that write */
+/** The newest record of a resource as of the write `asOf`, and the newest write number when the record was read. */
 export async function readNewest(
   database: RedisDatabase,
   thingId: string,
