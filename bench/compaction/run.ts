@@ -1,10 +1,9 @@
-import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { storeLocation } from '../../src/server/keeping/choose-store.ts'
 import { createThing } from '../../test/helpers/http-client.ts'
 import { noRateLimits, startServer } from '../../test/helpers/server-process.ts'
-import { aligned, describeMachine, figureText, machineLine } from '../compare/report.ts'
-import { ofThings, runWrites } from '../load/writes.ts'
+import { aligned, describeMachine, figureText } from '../compare/report.ts'
+import { runWrites, steadily } from '../load/writes.ts'
 import { endWithUs } from '../peers/peer.ts'
 import { makeBenchDirectory, readOptions, report } from '../program.ts'
 import { countRecords, leftOfResource } from './packed-store.ts'
@@ -16,39 +15,29 @@ import { countRecords, leftOfResource } from './packed-store.ts'
  */
 
 /** `rate`: writes a second. */
-const values = readOptions({ rate: 5_000, seconds: 600, things: 20, directory: tmpdir(), json: '' })
-const { rate, seconds, things: count } = values
+const options = { rate: 5_000, seconds: 600, things: 20, directory: tmpdir() }
+const { rate, seconds, things: count, directory: parent } = readOptions(options)
 /** Before anything is measured; it is written and packed as well. */
 const warmUp = 2
-/** Of one connection. */
-const mostUnacked = 4_000
-/** Of the writers, milliseconds. */
-const rest = 2
 /** In the server's own figures of its event loop: the time from one look at it to the next, milliseconds. */
 const lookEvery = 10
 const judgedFrom = 600
 /** A compactor that is any slower than the writes leaves more of ten minutes than this. */
 const mostBehind = 0.01
 
-const directory = await makeBenchDirectory(values.directory)
-const machine = await describeMachine(directory)
-console.log(machineLine(machine))
+const directory = await makeBenchDirectory(parent)
+console.log(await describeMachine(directory))
 
 const server = await startServer({ dataDir: directory, environment: noRateLimits })
 endWithUs(server.process)
 const things = await Promise.all(Array.from({ length: count }, () => createThing(server)))
+// Each thing writes to one key of its own.
+const tokens = things.map(({ thingToken }) => thingToken)
 report(`${rate} writes/s for ${seconds} s`)
 let atBegin = (_name: string): number => Number.NaN
 let atEnd = atBegin
-// Each thing writes to one key of its own.
 const load = await runWrites(
-  {
-    ...ofThings(
-      server.mqttUrl,
-      things.map(({ thingToken }) => thingToken),
-    ),
-    ...{ payload: '{"values":[{"key":"n","value":21.5}]}', window: mostUnacked, rate, rest },
-  },
+  steadily(server.mqttUrl, tokens, rate),
   { warmUp, measured: seconds },
   {
     onBegin: async () => {
@@ -74,25 +63,19 @@ const { packed, unpacked } = await countRecords(storeLocation(directory))
 const kept = packed + unpacked
 const behind = Math.max(0, unpacked - count * leftOfResource) / kept
 
-const [p50, p99, max] = [load.latency?.p50, load.latency?.p99, load.latency?.max].map(
-  time => (time ?? Number.NaN) / 1_000,
-)
-const rows = [
-  ['writes acked a second', figureText(load.done / load.seconds)],
-  ['records kept', kept.toLocaleString('en')],
-  ['of them unpacked at the end', unpacked.toLocaleString('en')],
-  [
-    `of which the compactor leaves ${leftOfResource} a resource, at most`,
-    (count * leftOfResource).toLocaleString('en'),
-  ],
-  ['behind, % of the records', figureText(behind * 100)],
-  ['ack p50, p99, longest, ms', [p50, p99, max].map(time => figureText(time ?? Number.NaN)).join(', ')],
-  ['commit, mean, ms', figureText(commit)],
-  ['event loop delay p50, p99, longest, ms', delays.map(time => figureText(time)).join(', ')],
+const { p50 = NaN, p99 = NaN, max = NaN } = load.latency ?? {}
+const rows: readonly (readonly [string, ...number[]])[] = [
+  ['writes acked a second', load.done / load.seconds],
+  ['records kept', kept],
+  ['of them unpacked at the end', unpacked],
+  [`of which the compactor leaves ${leftOfResource} a resource, at most`, count * leftOfResource],
+  ['behind, % of the records', behind * 100],
+  ['ack p50, p99, longest, ms', p50, p99, max],
+  ['commit, mean, ms', commit],
+  ['event loop delay p50, p99, longest, ms', ...delays],
 ]
-console.log(`\n${aligned(rows)}`)
-const result = { machine, options: values, load, packed, unpacked, behind, commit, delays }
-if (values.json !== '') await writeFile(values.json, JSON.stringify(result, null, 2))
+const texts = rows.map(([name, ...figures]) => [name, figures.map(figure => figureText(figure)).join(', ')])
+console.log(`\n${aligned(texts)}`)
 const isJudged = seconds >= judgedFrom
 const keepsUp = behind <= mostBehind
 if (isJudged) console.log(`The compactor ${keepsUp ? 'keeps' : 'does not keep'} up with ${rate} writes/s.`)

@@ -60,45 +60,30 @@ export interface Comparison {
   readonly bars: readonly Bar[]
 }
 
+/** Floor, then aim. */
+type Limits = readonly [number, number]
+
 /** The bar that `side` makes at least so many times the figure of `over`. */
-export function ratio(side: string, over: string, [floor, aim]: readonly [number, number]): Bar {
-  return {
-    measure: `${side} / ${over}`,
-    judged: figures => (figures[side] ?? Number.NaN) / (figures[over] ?? Number.NaN),
-    bound: 'at least',
-    floor,
-    aim,
-  }
+export function ratio(side: string, over: string, [floor, aim]: Limits): Bar {
+  const judged = (figures: Figures) => (figures[side] ?? Number.NaN) / (figures[over] ?? Number.NaN)
+  return { measure: `${side} / ${over}`, judged, bound: 'at least', floor, aim }
 }
 
-/** The bar that the figure of `side` is at most so much. */
-export function most(side: string, unit: string, [floor, aim]: readonly [number, number]): Bar {
-  return {
-    measure: side,
-    judged: figures => figures[side] ?? Number.NaN,
-    bound: 'at most',
-    floor,
-    aim,
-    unit,
-  }
-}
-
-/** Another build of the product. */
-export interface Build {
-  /** The directory of its tree, as it was given: two trees may end alike. */
-  readonly name: string
-  /** As in `Session`. */
-  readonly command: string
+/** The bar that the figure of the product is at most so much. */
+export function most(unit: string, [floor, aim]: Limits): Bar {
+  const judged = ({ product = Number.NaN }: Figures) => product
+  return { measure: 'product', judged, bound: 'at most', floor, aim, unit }
 }
 
 /**
  * The product in turn with other builds of it, in the place of its peers: what a change is worth. No floor is missed by it.
  *
+ * @param before each build's tree as it was given, since two trees may end alike, and its command as in `Session`
  * @returns undefined: the product is no side of the comparison
  */
 export function besideBefore(
   { sides, bars, ...comparison }: Comparison,
-  before: readonly Build[],
+  before: readonly { readonly name: string; readonly command: string }[],
 ): Comparison | undefined {
   const { product } = sides
   if (!product) return undefined
@@ -109,13 +94,10 @@ export function besideBefore(
   return {
     ...comparison,
     sides: { product, ...Object.fromEntries(builds) },
-    bars: before.map(({ name }) => ({
-      measure: `product / ${name}`,
-      judged: figures => (figures.product ?? Number.NaN) / (figures[name] ?? Number.NaN),
-      bound,
-      floor: bound === 'at least' ? 0 : Number.POSITIVE_INFINITY,
-      aim: 1,
-    })),
+    bars: before.map(({ name }) => {
+      const unmissable = bound === 'at least' ? 0 : Number.POSITIVE_INFINITY
+      return { ...ratio('product', name, [unmissable, 1]), bound }
+    }),
   }
 }
 

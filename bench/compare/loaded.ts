@@ -13,8 +13,6 @@ export interface Plan {
   readonly load: (marks: Marks) => Promise<Measured>
   /** Whose deliveries in the measured stretch are counted. */
   readonly subscription?: Subscription
-  /** Before the load. */
-  readonly prepare?: () => Promise<void>
   /** Of a turn, when the side is idle again. @param delivered messages in the measured stretch, at all subscribers */
   readonly figure: (result: Measured, delivered: number) => Pick<Turn, 'figure' | 'note'>
 }
@@ -27,11 +25,10 @@ export function loaded<Side extends { readonly peer: Peer }>(
   return async session => {
     const side = await start(session)
     const { peer } = side
-    const { load, subscription, prepare, figure } = planOf(side, session)
+    const { load, subscription, figure } = planOf(side, session)
     return {
       peer,
       turn: async () => {
-        await prepare?.()
         const subscriber = subscription && (await subscribe(subscription))
         const received: number[] = []
         const { result, cores } = await watch(peer, load, async (): Promise<Times> => {

@@ -4,13 +4,10 @@ import { type Comparison, most, ratio } from './comparison.ts'
 import {
   acking,
   delivering,
-  keeping,
   publishing,
-  relaying,
   startAedesSide,
   startMosquittoSide,
   startProductSide,
-  startRelayingProduct,
   storing,
 } from './mqtt-contestants.ts'
 import {
@@ -38,9 +35,6 @@ const dryBatch = { ...batch, payload: JSON.stringify({ store: false, broadcast: 
 const startFastify = () => startBare('fastify')
 /** Writes a second. */
 const steadyRate = 2_000
-/** Of a message on another topic. */
-const state = '{"on":true,"power":12.5,"voltage":231}'
-const subscribers = 4
 /** For each second of a stretch: about what is stored in one. */
 const messages = { sqlite: 20_000, postgres: 4_000 }
 
@@ -141,26 +135,6 @@ export const comparisons: readonly Comparison[] = [
     bars: [ratio('product', 'mosquitto', [0.5, 0.9])],
   },
   {
-    name: `relayed messages, QoS 1, ${subscribers} subscribers`,
-    unit: 'messages/s',
-    isClose: true,
-    sides: {
-      product: relaying(startRelayingProduct, state, subscribers),
-      mosquitto: relaying(startMosquittoSide, state, subscribers),
-      'bare Aedes': relaying(startAedesSide, state, subscribers),
-    },
-    // For `--before`; the peers show the cost of credentials, rates and topics that are checked.
-    bars: [],
-  },
-  {
-    name: 'relayed messages, QoS 1, 1 absent session',
-    unit: 'messages/s',
-    isClose: true,
-    sides: { product: keeping(startRelayingProduct, state) },
-    // For `--before`: no peer stores a message before it acks it.
-    bars: [],
-  },
-  {
     name: `ack p99 at ${steadyRate.toLocaleString('en')} writes/s`,
     unit: 'ms',
     sides: {
@@ -184,24 +158,24 @@ export const comparisons: readonly Comparison[] = [
     name: 'disk, 100 values',
     unit: 'bytes/record',
     sides: { product: diskBytes(batch) },
-    bars: [most('product', 'bytes', [300, 100])],
+    bars: [most('bytes', [300, 100])],
   },
   {
     name: 'idle memory',
     unit: 'MB',
     sides: { product: restingMemory },
-    bars: [most('product', 'MB', [150, 100])],
+    bars: [most('MB', [150, 100])],
   },
   {
     name: 'cold start',
     unit: 's',
     sides: { product: starting },
-    bars: [most('product', 's', [2, 1])],
+    bars: [most('s', [2, 1])],
   },
   {
     name: 'idle connection',
     unit: 'bytes',
     sides: { product: idleConnections },
-    bars: [most('product', 'bytes', [25_000, 15_000])],
+    bars: [most('bytes', [25_000, 15_000])],
   },
 ]

@@ -1,13 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { join } from 'node:path'
-import { ask, type Thing } from '../../test/helpers/http-client.ts'
-import { connectAccepted } from '../../test/helpers/mqtt-client.ts'
 import { type Marks, type MqttWrites, runWrites } from '../load/writes.ts'
 import { type StoringPeer, startBare, startMosquitto } from '../peers/brokers.ts'
 import { host, type Peer } from '../peers/peer.ts'
-import { startProduct, startProductOn } from '../peers/product.ts'
+import { startProduct } from '../peers/product.ts'
 import type { Session, StartContestant, Turn } from './comparison.ts'
-import { coresBetween, loaded, settled, timesOf } from './loaded.ts'
+import { coresBetween, loaded, timesOf } from './loaded.ts'
 
 /** Something that speaks MQTT, how to write to it and how to watch it. */
 interface MqttSide {
@@ -21,18 +17,9 @@ interface MqttSide {
   readonly filterOfAll: string
 }
 
-/** Something that relays messages on `tele/#`, and who may publish and subscribe there. */
-interface RelaySide {
-  readonly peer: Peer
-  readonly publisher: { readonly username?: string }
-  readonly subscriber: { readonly username?: string }
-}
+type Start = (session: Session) => Promise<MqttSide>
 
-type Start<Side> = (session: Session) => Promise<Side>
-
-const relayed = 'tele/#'
-
-export const startProductSide: Start<MqttSide> = async session => ({
+export const startProductSide: Start = async session => ({
   peer: await startProduct(session),
   login: { username: tokenOf(session, 0) },
   watcher: { username: 'operator', password: session.filled.adminKey },
@@ -40,32 +27,12 @@ export const startProductSide: Start<MqttSide> = async session => ({
   filterOfAll: 'things/+/values/#',
 })
 
-/** On an empty store: a build that knows only an older format of the filled one can be measured, too. */
-export const startRelayingProduct: Start<RelaySide> = async session => {
-  const dataDir = await mkdtemp(join(session.directory, 'relay-'))
-  const environment = { ...session.environment, THINGWIRE_TOPICS: relayed }
-  const product = await startProductOn(dataDir, { ...session, environment })
-  const thingThat = async (access: 'read' | 'write') => {
-    const body = { topics: [{ filter: relayed, access }] }
-    const { thingToken } = await ask<Thing>(product.server, 'POST', '/v2/admin/things', body)
-    return { username: thingToken }
-  }
-  const stop = async () => {
-    await product.stop()
-    await rm(dataDir, { recursive: true })
-  }
-  return {
-    peer: { ...product, stop },
-    publisher: await thingThat('write'),
-    subscriber: await thingThat('read'),
-  }
-}
-
 /** A broker that relays each message on the topic on which it is published, and checks nobody. */
-function broker(start: () => Promise<Peer>): Start<MqttSide & RelaySide> {
+function broker(start: () => Promise<Peer>): Start {
   return async session => ({
     peer: await start(),
-    ...{ login: {}, watcher: {}, publisher: {}, subscriber: {} },
+    login: {},
+    watcher: {},
     filter: writeTopic(session, 0),
     filterOfAll: 'things/+/write',
   })
@@ -83,7 +50,7 @@ interface PublishSetup {
 
 /** Values a second that are acked, and delivered if there is a subscriber, of a closed loop of QoS 1. */
 export function publishing(
-  start: Start<MqttSide>,
+  start: Start,
   { payload, valuesPerWrite = 1, isWatched = false }: PublishSetup,
 ): StartContestant {
   return loaded(start, ({ peer, login, filter }, session) => ({
@@ -104,7 +71,7 @@ const publishers = 100
 const publishersWindow = 100
 
 /** Messages a second that a subscriber gets of a hundred publishers of QoS 0, each a thing. */
-export function delivering(start: Start<MqttSide>, payload: string): StartContestant {
+export function delivering(start: Start, payload: string): StartContestant {
   return loaded(start, ({ peer, watcher, filterOfAll: filter }, session) => {
     const topics = Array.from({ length: publishers }, (_, place) => writeTopic(session, place))
     const load = { connections: publishers, topics, payload, qos: 0, window: publishersWindow } as const
@@ -119,42 +86,13 @@ export function delivering(start: Start<MqttSide>, payload: string): StartContes
 }
 
 /** 99th percentile from when a write is due to its ack, milliseconds, at so many writes a second. */
-export function acking(start: Start<MqttSide>, payload: string, rate: number): StartContestant {
+export function acking(start: Start, payload: string, rate: number): StartContestant {
   return loaded(start, ({ peer, login }, session) => ({
     load: writing({ ...ofOneThing(session, peer.port), ...login, payload, rate, window: 10_000 }, session),
     figure: ({ latency, lateness }) => {
-      const late = ((lateness?.p99 ?? Number.NaN) / 1_000).toFixed(2)
-      return { figure: (latency?.p99 ?? Number.NaN) / 1_000, note: `generator late ${late} ms` }
+      return { figure: latency?.p99 ?? Number.NaN, note: `generator late ${lateness?.p99.toFixed(2)} ms` }
     },
   }))
-}
-
-/** Messages a second of QoS 1 that are acked, and that each of some subscribers of QoS 1 gets. */
-export function relaying(start: Start<RelaySide>, payload: string, subscribers: number): StartContestant {
-  return loaded(start, ({ peer, publisher, subscriber }, session) => ({
-    load: writing(messagesTo(peer, session, publisher, payload), session),
-    subscription: { ...watching(peer.port), ...subscriber, filter: relayed, qos: 1, count: subscribers },
-    figure: ({ done, seconds }, delivered) => ({ figure: Math.min(done, delivered / subscribers) / seconds }),
-  }))
-}
-
-/** Messages a second of QoS 1 that are acked while a persistent session is away that wants them: a new one each turn. */
-export function keeping(start: Start<RelaySide>, payload: string): StartContestant {
-  return loaded(start, ({ peer, publisher, subscriber }, session) => {
-    const away = { url: `mqtt://${host}:${peer.port}`, clientId: 'away', ...subscriber }
-    return {
-      prepare: async () => {
-        // Ends the session of the turn before, and what it is owed.
-        await (await connectAccepted({ ...away, clean: true })).takeLeave()
-        await settled(peer)
-        const leaving = await connectAccepted({ ...away, clean: false })
-        await leaving.subscribe(relayed, 1)
-        await leaving.takeLeave()
-      },
-      load: writing(messagesTo(peer, session, publisher, payload), session),
-      figure: ({ done, seconds }) => ({ figure: done / seconds }),
-    }
-  })
 }
 
 /** Seconds that it may take to publish what is to be stored. */
@@ -214,16 +152,6 @@ export function tokenOf({ filled }: Session, place: number): string {
 
 function writing(writes: MqttWrites, session: Session) {
   return (marks: Marks) => runWrites(writes, phases(session), marks)
-}
-
-function messagesTo(
-  { port }: Peer,
-  { connections, window }: Session,
-  publisher: RelaySide['publisher'],
-  payload: string,
-): MqttWrites {
-  const topics = Array.from({ length: connections }, (_, place) => `tele/d${place}/STATE`)
-  return { ...to(port), ...publisher, connections, topics, payload, qos: 1, window }
 }
 
 function writeTopic(session: Session, place: number): string {

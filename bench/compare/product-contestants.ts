@@ -116,11 +116,11 @@ export function diskBytes({ payload, valuesPerWrite }: Body): StartContestant {
       const length = { warmUp: 0, measured: session.seconds * diskStretches }
       let before = 0
       return {
-        prepare: async () => {
+        load: async marks => {
           await settled(peer)
           before = bytesWritten(peer.processId)
+          return await runWrites(writes, length, marks)
         },
-        load: marks => runWrites(writes, length, marks),
         figure: ({ total = 0 }) => {
           const records = total * valuesPerWrite
           const note = `${(records / 1e6).toFixed(1)} million records`

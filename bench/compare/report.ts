@@ -4,47 +4,28 @@ import { cpus, loadavg, release, type } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { median, quantile } from '../program.ts'
-import type { Bar, Outcome, Verdict } from './comparison.ts'
+import type { Outcome, Turn, Verdict } from './comparison.ts'
 
 const run = promisify(execFile)
 
-export interface Machine {
-  readonly processor: string
-  readonly cores: number
-  readonly kernel: string
-  readonly node: string
-  /** Of the directory where the stores are. */
-  readonly fileSystem: string
-  /** Of the last minute; what others do is in every figure. */
-  readonly loadAverage: number
-  readonly sync: SyncTimes
-}
-
-/** Of one fdatasync, milliseconds. */
-export interface SyncTimes {
-  readonly p50: number
-  readonly p99: number
-}
-
-export async function describeMachine(directory: string): Promise<Machine> {
+/** Two lines: the load average is that of the last minute, since what others do is in every figure. */
+export async function describeMachine(directory: string): Promise<string> {
   const processors = cpus()
   const { stdout } = await run('df', ['--output=fstype,source', directory])
-  return {
-    processor: processors[0]?.model ?? 'unknown',
-    cores: processors.length,
-    kernel: `${type()} ${release()}`,
-    node: process.version,
-    fileSystem: (stdout.split('\n')[1] ?? '').split(/\s+/).join(' on '),
-    loadAverage: loadavg()[0] ?? Number.NaN,
-    sync: await timeSyncs(directory, 1),
-  }
+  const fileSystem = (stdout.split('\n')[1] ?? '').split(/\s+/).join(' on ')
+  const sync = await timeSyncs(directory, 1)
+  return (
+    `${processors[0]?.model}, ${processors.length} cores; ${type()} ${release()}; Node ${process.version}; ${fileSystem};\n` +
+    `load average before the run ${loadavg()[0]?.toFixed(1)}; ` +
+    `fdatasync p50 ${sync.p50.toFixed(2)} ms, p99 ${sync.p99.toFixed(2)} ms`
+  )
 }
 
 /** Bytes that are appended before each fdatasync: about a commit under load. */
 const appended = Buffer.alloc(4_096, 'a')
 
-/** Appends to a file and syncs it, again and again, for so many seconds. */
-export async function timeSyncs(directory: string, seconds: number): Promise<SyncTimes> {
+/** What one fdatasync takes, milliseconds: appends to a file and syncs it, again and again, for so many seconds. */
+export async function timeSyncs(directory: string, seconds: number) {
   const path = join(directory, 'fdatasync')
   const file = await open(path, 'w')
   const times: number[] = []
@@ -64,22 +45,6 @@ const saturated = 0.9
 /** What the lines are wide at most, in characters. */
 const width = 140
 
-export function machineLine({
-  processor,
-  cores,
-  kernel,
-  node,
-  fileSystem,
-  loadAverage,
-  sync,
-}: Machine): string {
-  return (
-    `${processor}, ${cores} cores; ${kernel}; Node ${node}; ${fileSystem};\n` +
-    `load average before the run ${loadAverage.toFixed(1)}; ` +
-    `fdatasync p50 ${sync.p50.toFixed(2)} ms, p99 ${sync.p99.toFixed(2)} ms`
-  )
-}
-
 /** What the product is held to, a line each. */
 export function verdictTable(outcomes: readonly Pick<Outcome, 'name' | 'verdicts'>[]): string {
   const header = ['measure', 'median', 'lowest', 'highest', 'floor', 'aim', 'reached']
@@ -88,7 +53,7 @@ export function verdictTable(outcomes: readonly Pick<Outcome, 'name' | 'verdicts
       const sign = bar.bound === 'at least' ? '≥' : '≤'
       const limits = [bar.floor, bar.aim].map(limit => `${sign} ${limit.toLocaleString('en')}`)
       return [
-        measureText(name, bar),
+        bar.measure === 'product' ? name : `${name}: ${bar.measure}`,
         figureText(figure, bar.unit),
         figureText(lowest),
         figureText(highest),
@@ -107,20 +72,11 @@ export function sideTable(outcomes: readonly Outcome[]): string {
     Object.entries(turns).map(([side, all], place) => {
       const figures = all.map(({ figure }) => figure)
       const spread = [median(figures), Math.min(...figures), Math.max(...figures)]
-      return [
-        place === 0 ? name : '',
-        side,
-        ...spread.map(figure => figureText(figure)),
-        unit,
-        coresText(all),
-      ]
+      const measure = place === 0 ? name : ''
+      return [measure, side, ...spread.map(figure => figureText(figure)), unit, coresText(all)]
     }),
   )
   return aligned([header, ...rows])
-}
-
-export function measureText(name: string, { measure }: Pick<Bar, 'measure'>): string {
-  return measure === 'product' ? name : `${name}: ${measure}`
 }
 
 export function figureText(figure: number, unit?: string): string {
@@ -134,7 +90,7 @@ export function isReached({ grade }: Verdict): boolean {
   return grade === 'aim' || grade === 'floor'
 }
 
-function coresText(turns: readonly Outcome['turns'][string][number][]): string {
+function coresText(turns: readonly Turn[]): string {
   const names = Object.keys(turns[0]?.cores ?? {})
   const shares = names.map(name => {
     const share = median(turns.map(({ cores }) => cores[name] ?? 0))

@@ -1,12 +1,10 @@
-import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
 import { fillStore } from '../peers/product.ts'
 import { makeBenchDirectory, readOptions, report } from '../program.ts'
-import { writeChart } from './chart.ts'
 import { besideBefore, closeTimes, compare, type Outcome } from './comparison.ts'
 import { comparisons } from './measures.ts'
-import { describeMachine, isReached, machineLine, sideTable, verdictTable } from './report.ts'
+import { describeMachine, isReached, sideTable, verdictTable } from './report.ts'
 
 /**
  * `npm run bench [-- --rounds 4 --seconds 1 --only <part of a measure's name>]`: the product and its peers side by side;
@@ -26,8 +24,6 @@ const values = readOptions({
   directory: tmpdir(),
   /** Other trees, built, to be measured in the place of the peers. */
   before: [],
-  json: '',
-  chart: false,
 })
 const { rounds, seconds, records, connections, window } = values
 const judgedFrom = 2_000_000
@@ -39,23 +35,16 @@ const named = comparisons.filter(({ name, bars }) =>
 const before = values.before.map(tree => ({ name: tree, command: resolve(tree, 'dist/cli/main.js') }))
 const chosen =
   before.length === 0 ? named : named.flatMap(comparison => besideBefore(comparison, before) ?? [])
-if (before.length > 0 && values.chart)
-  throw new Error('--chart draws what is held to floors: leave out --before')
 if (chosen.length === 0) throw new Error(`no measure is called ${values.only}`)
 const directory = await makeBenchDirectory(values.directory)
 const outcomes: Outcome[] = []
-const machine = await describeMachine(directory)
-console.log(machineLine(machine))
+console.log(await describeMachine(directory))
 const filled = await fillStore(directory, records, done =>
   report(`the store holds ${done.toLocaleString('en')} records`),
 )
 const warmUp = Math.min(seconds, longestWarmUp)
 const session = { directory, filled, seconds, warmUp, connections, window }
 for (const comparison of chosen) outcomes.push(await compare(comparison, session, rounds, report))
-if (values.json !== '')
-  await writeFile(values.json, JSON.stringify({ machine, options: values, outcomes }, null, 2))
-if (values.chart)
-  await writeChart(outcomes.flatMap(({ name, verdicts }) => verdicts.map(verdict => ({ name, verdict }))))
 console.log(
   `${records.toLocaleString('en')} records in the store, ${rounds} rounds of ${seconds} s, ` +
     `${closeTimes * rounds} where a figure lies near its floor\n`,

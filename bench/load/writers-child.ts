@@ -218,8 +218,8 @@ function createRecorder() {
       histogram.record(Math.max(1, Math.round((until - since) * 1_000)))
     },
     summary(): Latency {
-      const [p50 = 0, p99 = 0, p999 = 0] = [50, 99, 99.9].map(percent => histogram.percentile(percent))
-      return { p50, p99, p999, max: histogram.max }
+      const [p50 = 0, p99 = 0, max = 0] = [50, 99, 100].map(percent => histogram.percentile(percent) / 1_000)
+      return { p50, p99, max }
     },
   }
 }

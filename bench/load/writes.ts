@@ -59,13 +59,8 @@ export interface Marks {
   readonly onEnd: () => void | Promise<void>
 }
 
-/** Microseconds. */
-export interface Latency {
-  readonly p50: number
-  readonly p99: number
-  readonly p999: number
-  readonly max: number
-}
+/** Milliseconds. */
+export type Latency = Readonly<Record<'p50' | 'p99' | 'max', number>>
 
 export interface LoadResult {
   /** Writes acked in the measured stretch; at QoS 0 those that the server has read. */
@@ -136,7 +131,7 @@ export async function startWriting(writes: Writes): Promise<Writing> {
   }
 }
 
-/** Of publishes of QoS 1 by things, one connection a thing, everything but the payload and the window. */
+/** Of publishes of QoS 1 by things, one connection a thing, everything but the window: a value each, or another payload. */
 export function ofThings(mqttUrl: string, tokens: readonly string[]) {
   return {
     host: '127.0.0.1',
@@ -144,6 +139,12 @@ export function ofThings(mqttUrl: string, tokens: readonly string[]) {
     connections: tokens.length,
     clientIdPrefix: 'writer-',
     topics: tokens.map(token => `things/${token}/write`),
+    payload: '{"values":[{"key":"n","value":21.5}]}',
     qos: 1,
   } as const
+}
+
+/** The same as an open loop of so many writes a second, which leaves room for others: what is late waits. */
+export function steadily(mqttUrl: string, tokens: readonly string[], rate: number): MqttWrites {
+  return { ...ofThings(mqttUrl, tokens), rate, rest: 2, window: 10_000 }
 }

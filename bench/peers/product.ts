@@ -8,7 +8,7 @@ import { openThings } from '../../src/things.ts'
 import { built } from '../../test/helpers/built.ts'
 import type { Thing } from '../../test/helpers/http-client.ts'
 import { noRateLimits, type ServerProcess, startServer } from '../../test/helpers/server-process.ts'
-import { fill } from '../store/fill.ts'
+import { fill } from './fill.ts'
 import { endWithUs, idOf, type Peer } from './peer.ts'
 
 /** A data directory of the product, made once, of which each start gets a copy. */
@@ -39,7 +39,7 @@ export async function fillStore(
   const share = records / thingsWithRecords
   const filledThings = records === 0 ? [] : made.slice(0, thingsWithRecords)
   for (const [place, { thingId }] of filledThings.entries()) {
-    await fill({ location, thingId, records: share, slice: share })
+    await fill({ location, thingId, records: share })
     onProgress((place + 1) * share)
   }
   return { dataDir, adminKey, things: made, records }

@@ -2,8 +2,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { JudgedLines } from '../../test/helpers/judged-lines.ts'
-import { describeMachine, machineLine } from '../compare/report.ts'
-import { createProgress, makeBenchDirectory, median, quantile, readOptions } from '../program.ts'
+import { describeMachine } from '../compare/report.ts'
+import { makeBenchDirectory, median, quantile, readOptions } from '../program.ts'
 import { WatchedTurns } from '../turns/watched-turns.ts'
 import { makeProductSide, type OpenProduct, shapes } from './product.ts'
 import { end, gap } from './rows.ts'
@@ -35,10 +35,9 @@ const shortestSpan = 3_600_000
 const stretch = 5_000
 
 const directory = await makeBenchDirectory(parent)
-console.log(machineLine(await describeMachine(directory)))
+console.log(await describeMachine(directory))
 
-const onProgress = createProgress(records, done => `${done.toLocaleString('en')} records`)
-const side = await makeProductSide(shapes[0], directory, records, onProgress)
+const side = await makeProductSide(shapes[0], directory, records)
 const turns = new WatchedTurns(join(directory, 'turns.sock'))
 const product = await side.open(turns.environment)
 const judged = new JudgedLines()

@@ -1,6 +1,7 @@
+import { report } from '../program.ts'
 import type { Question, Rollups, SummaryFunction, View } from './questions.ts'
 import { end, gap, partsOfOne, rowsOf } from './rows.ts'
-import type { OpenSide, Side } from './side.ts'
+import { numbersIn, type OpenSide, type Side, whileOpen } from './side.ts'
 
 /** In which equal numbers are equal: sums of doubles differ by the order in which they are added. */
 const digits = 15
@@ -15,12 +16,7 @@ const shifts = [0, 5_003_000]
  *
  * @throws Error with the first answer that differs from what the rows fold to, one by one
  */
-export async function checkAnswers(
-  sides: readonly Side[],
-  views: readonly View[],
-  records: number,
-  onProgress: (text: string) => void,
-): Promise<void> {
+export async function checkAnswers(sides: readonly Side[], views: readonly View[], records: number) {
   const all: Question = { kind: 'csv', from: end - records * gap, to: end }
   // A sum hides a record that differs a little.
   const asked = [all, ...views.flatMap(view => shifts.map(shift => view.at(shift, records)))]
@@ -28,17 +24,14 @@ export async function checkAnswers(
   const folded = new FoldedRows(records)
   const expected = questions.map(question => folded.numbers(question))
   for (const side of sides) {
-    onProgress(`answers of ${side.name} are compared`)
-    const opened = await side.open()
-    try {
+    report(`answers of ${side.name} are compared`)
+    await whileOpen(side, async opened => {
       await countLines(opened, all, side.name, records)
       for (const [index, question] of questions.entries()) {
-        const rows = opened.numbers(question, await textOf(opened, question))
+        const rows = numbersIn(question, await textOf(opened, question))
         compareRows(rows, expected[index] ?? [], `${side.name}, ${JSON.stringify(question)}`)
       }
-    } finally {
-      await opened.close()
-    }
+    })
   }
 }
 
@@ -58,10 +51,16 @@ async function textOf(side: OpenSide, question: Question): Promise<string> {
 async function countLines(side: OpenSide, all: Question, name: string, records: number): Promise<void> {
   let lines = 0
   await side.ask(all, part => {
-    for (let at = part.indexOf(0x0a); at !== -1; at = part.indexOf(0x0a, at + 1)) lines++
+    lines += linesIn(part)
   })
   // One is the header.
   if (lines !== records + 1) throw new Error(`${name} has ${lines - 1} of ${records} records`)
+}
+
+export function linesIn(part: Buffer): number {
+  let lines = 0
+  for (let at = part.indexOf(0x0a); at !== -1; at = part.indexOf(0x0a, at + 1)) lines++
+  return lines
 }
 
 function compareRows(rows: readonly number[][], expected: readonly number[][], what: string): void {
@@ -101,7 +100,7 @@ export class FoldedRows {
     for (const { value } of rowsOf(records)) this.#values[index++] = Math.round(value * partsOfOne)
   }
 
-  /** As `OpenSide.numbers`. */
+  /** As `numbersIn`. */
   numbers(question: Question): number[][] {
     if (question.kind === 'summaries') return this.#summaries(question)
     const to = this.#indexAt(question.to ?? end)

@@ -1,15 +1,15 @@
-import { rotated } from '../program.ts'
+import { report, rotated } from '../program.ts'
+import { linesIn } from './check.ts'
 import type { OpenProduct, ProductSide } from './product.ts'
-import { hour, monthByHour, type View } from './questions.ts'
+import { csvOfAll, hour, monthByHour, type View } from './questions.ts'
 import { end, gap } from './rows.ts'
-import type { OpenSide, Side } from './side.ts'
+import { type OpenSide, type Side, whileOpen } from './side.ts'
 
-/** What one side took for one view in one round. */
+/** What one side took for one view in one round; turns stand in the order of the rounds. */
 export interface Turn {
   readonly view: string
   readonly side: string
   readonly records: number
-  readonly round: number
   /** The first question of a new process, milliseconds. */
   readonly first: readonly number[]
   /** Questions of that process that were not asked before, over spans that it has looked at; milliseconds. */
@@ -21,8 +21,9 @@ export interface Looking {
   readonly rounds: number
   /** Later looks of a turn; more of what is quick. */
   readonly looks: number
-  readonly onProgress: (text: string) => void
 }
+
+type Timing = Pick<Turn, 'first' | 'later'>
 
 /** Between two windows: hours, and odd seconds, so that no bucket of one is cut as one of the other. */
 const step = hour + 7_000
@@ -30,22 +31,15 @@ const step = hour + 7_000
 const goldenRatio = (Math.sqrt(5) - 1) / 2
 /** Milliseconds in which a view is asked for again and again: those of a new process also wait for what V8 compiles. */
 const least = 2_000
+
 /** All sides in turn, each view by a new process, round after round; who begins changes. */
-export async function look(
-  sides: readonly Side[],
-  views: readonly View[],
-  { records, rounds, looks, onProgress }: Looking,
-): Promise<Turn[]> {
+export async function look(sides: readonly Side[], views: readonly View[], looking: Looking) {
   const turns: Turn[] = []
-  for (let round = 1; round <= rounds; round++) {
-    for (const view of views) {
-      onProgress(`${view.name}: round ${round} of ${rounds}`)
-      for (const side of rotated(sides, round - 1)) {
-        const timed = await whileOpen(side, opened => time(opened, view, records, looks))
-        turns.push({ view: view.name, side: side.name, records, round, ...timed })
-      }
-    }
-  }
+  for (let round = 1; round <= looking.rounds; round++)
+    for (const view of views)
+      turns.push(
+        ...(await lookInTurn(sides, view.name, round, looking, opened => time(opened, view, looking))),
+      )
   return turns
 }
 
@@ -53,30 +47,33 @@ export async function look(
 export const lateRecord = 'one late record in the middle'
 
 /** Averages of 30 days in a store to which late records come; `first` is the look behind each of them. */
-export async function lookBehindLateRecords(
-  sides: readonly ProductSide[],
-  { records, rounds, looks, onProgress }: Looking,
-): Promise<Turn[]> {
+export async function lookBehindLateRecords(sides: readonly ProductSide[], looking: Looking) {
   const turns: Turn[] = []
-  for (let round = 1; round <= rounds; round++) {
-    onProgress(`${lateRecord}: round ${round} of ${rounds}`)
-    for (const side of rotated(sides, round - 1)) {
-      const timed = await whileOpen(side, async opened => {
-        const { later } = await time(opened, monthByHour, records, looks)
-        return { first: await timeBehindLateRecords(opened, records, looks, round), later }
-      })
-      turns.push({ view: lateRecord, side: side.name, records, round, ...timed })
-    }
-  }
+  for (let round = 1; round <= looking.rounds; round++)
+    turns.push(
+      ...(await lookInTurn(sides, lateRecord, round, looking, async opened => {
+        const { later } = await time(opened, monthByHour, looking)
+        return { first: await timeBehindLateRecords(opened, looking, round), later }
+      })),
+    )
   return turns
 }
 
-async function timeBehindLateRecords(
-  opened: OpenProduct,
-  records: number,
-  looks: number,
+async function lookInTurn<Opened extends OpenSide>(
+  sides: readonly Side<Opened>[],
+  view: string,
   round: number,
-): Promise<number[]> {
+  { records, rounds }: Looking,
+  task: (opened: Opened) => Promise<Timing>,
+): Promise<Turn[]> {
+  report(`${view}: round ${round} of ${rounds}`)
+  const turns: Turn[] = []
+  for (const side of rotated(sides, round - 1))
+    turns.push({ view, side: side.name, records, ...(await whileOpen(side, task)) })
+  return turns
+}
+
+async function timeBehindLateRecords(opened: OpenProduct, { records, looks }: Looking, round: number) {
   const middle = end - Math.floor(Math.min(records * gap, 30 * 24 * hour) / 2)
   const times: number[] = []
   for (let place = 1; place <= looks; place++) {
@@ -86,24 +83,7 @@ async function timeBehindLateRecords(
   return times
 }
 
-async function whileOpen<Opened extends OpenSide, Result>(
-  side: { open(): Promise<Opened> },
-  task: (opened: Opened) => Promise<Result>,
-): Promise<Result> {
-  const opened = await side.open()
-  try {
-    return await task(opened)
-  } finally {
-    await opened.close()
-  }
-}
-
-async function time(
-  opened: OpenSide,
-  view: View,
-  records: number,
-  looks: number,
-): Promise<Pick<Turn, 'first' | 'later'>> {
+async function time(opened: OpenSide, view: View, { records, looks }: Looking): Promise<Timing> {
   const first = [await ask(opened, view, 0, records)]
   const span = (looks + 1) * step
   // With the first one it covers the windows of all that follow.
@@ -123,4 +103,20 @@ function within(span: number, place: number): number {
 
 function ask(opened: OpenSide, view: View, shift: number, records: number) {
   return opened.ask(view.at(shift, records), () => {})
+}
+
+/** Rows of a CSV behind which the memory of a server is compared. */
+const settled = 100_000
+
+/** Bytes that a new server takes at most, beyond what it had at row 100,000, until a CSV of all ends. */
+export function growthInCsv(side: ProductSide, records: number): Promise<number> {
+  return whileOpen(side, async opened => {
+    let rows = 0
+    const memory: number[] = []
+    await opened.ask(csvOfAll.at(0, records), part => {
+      rows += linesIn(part)
+      if (rows >= settled) memory.push(opened.memory())
+    })
+    return Math.max(0, ...memory) - (memory[0] ?? 0)
+  })
 }

@@ -1,7 +1,7 @@
 import { type Postgres, startPostgres } from '../peers/postgres.ts'
 import { Psql } from './psql.ts'
 import type { Question } from './questions.ts'
-import { key, type Row, rowsOf } from './rows.ts'
+import { key, type Row } from './rows.ts'
 import type { OpenSide, Side } from './side.ts'
 
 const rowsPerPiece = 1_000
@@ -11,18 +11,17 @@ const rowsPerPiece = 1_000
  *
  * @throws ProgramMissing
  */
-export async function makePostgresSide(
-  parent: string,
-  records: number,
-  onProgress: (done: number) => void,
-): Promise<Side> {
+export async function makePostgresSide(parent: string, rows: Iterable<Row>): Promise<Side> {
   const postgres = await startPostgres(parent)
-  const begin = performance.now()
-  const bytes = await fill(postgres, records, onProgress)
+  const psql = await Psql.connect(postgres)
+  const columns = 'key text NOT NULL, time timestamptz NOT NULL, value double precision NOT NULL'
+  await psql.run(`CREATE TABLE records (${columns}, PRIMARY KEY (key, time))`)
+  await psql.copyFrom('COPY records FROM STDIN', copyLines(rows))
+  await psql.run('VACUUM ANALYZE records')
+  await psql.run('CHECKPOINT')
+  await psql.close()
   return {
     name: 'PostgreSQL',
-    secondsToFill: (performance.now() - begin) / 1_000,
-    bytesPerRecord: bytes / records,
     open: async () => {
       await postgres.restart()
       return await open(postgres)
@@ -31,32 +30,10 @@ export async function makePostgresSide(
   }
 }
 
-/** @returns bytes of the table and its index */
-async function fill(
-  postgres: Postgres,
-  records: number,
-  onProgress: (done: number) => void,
-): Promise<number> {
-  const psql = await Psql.connect(postgres)
-  const columns = 'key text NOT NULL, time timestamptz NOT NULL, value double precision NOT NULL'
-  await psql.run(`CREATE TABLE records (${columns}, PRIMARY KEY (key, time))`)
-  await psql.copyFrom('COPY records FROM STDIN', copyLines(rowsOf(records), onProgress))
-  await psql.run('VACUUM ANALYZE records')
-  await psql.run('CHECKPOINT')
-  let size = ''
-  await psql.run("SELECT pg_total_relation_size('records')", part => {
-    size += part.toString()
-  })
-  await psql.close()
-  return Number(size)
-}
-
-function* copyLines(rows: Iterable<Row>, onProgress: (done: number) => void): Generator<string, void> {
+function* copyLines(rows: Iterable<Row>): Generator<string, void> {
   let lines: string[] = []
-  let written = 0
   for (const { datetime, value } of rows) {
     lines.push(`${key}\t${new Date(datetime).toISOString()}\t${value}\n`)
-    onProgress(++written)
     if (lines.length < rowsPerPiece) continue
     yield lines.join('')
     lines = []
@@ -72,7 +49,6 @@ async function open(postgres: Postgres): Promise<OpenSide> {
       await psql.run(statementOf(question), onPart)
       return performance.now() - begin
     },
-    numbers,
     close: () => psql.close(),
   }
 }
@@ -93,12 +69,4 @@ function statementOf(question: Question): string {
 
 function timeOf(milliseconds: number): string {
   return `timestamptz '${new Date(milliseconds).toISOString()}'`
-}
-
-function numbers(question: Question, answer: string): number[][] {
-  const lines = answer.split('\n').filter(line => line !== '')
-  return lines.slice(question.kind === 'csv' ? 1 : 0).map(line => {
-    const [time = '', ...rest] = line.split(',')
-    return [Date.parse(time.replace(' ', 'T').replace(/\+00$/, 'Z')), ...rest.map(Number)]
-  })
 }

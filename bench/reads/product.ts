@@ -12,11 +12,12 @@ import { openThings } from '../../src/things.ts'
 import { type Thing, write } from '../../test/helpers/http-client.ts'
 import { noRateLimits, type ServerProcess, startServer } from '../../test/helpers/server-process.ts'
 import { noPacking, packStore } from '../compaction/packed-store.ts'
-import { ofThings, startWriting } from '../load/writes.ts'
-import { endWithUs } from '../peers/peer.ts'
+import { startWriting, steadily } from '../load/writes.ts'
+import { endWithUs, idOf } from '../peers/peer.ts'
+import { residentMemory } from '../peers/processes.ts'
 import { HttpLooks } from './http-looks.ts'
 import type { Question } from './questions.ts'
-import { key, rowsOf } from './rows.ts'
+import { key, rowsFor } from './rows.ts'
 import type { OpenSide, Side } from './side.ts'
 
 /** How the rows are written. */
@@ -32,14 +33,11 @@ export const shapes = [
   { name: 'product, single writes', recordsPerWrite: 1, inFlight: 2_000 },
 ] as const satisfies readonly Shape[]
 
-export interface ProductSide extends Side {
-  readonly recordsPerWrite: number
-  /** On disk before it was packed, as `bytesPerRecord`. */
-  readonly bytesPerRecordBefore: number
+export interface ProductSide extends Side<OpenProduct> {
+  /** On disk. */
+  readonly bytesPerRecord: number
   /** In which the compactor packed it. */
   readonly secondsToPack: number
-  /** @param environment variables on top of its own */
-  open(environment?: NodeJS.ProcessEnv): Promise<OpenProduct>
 }
 
 export interface OpenProduct extends OpenSide {
@@ -49,7 +47,11 @@ export interface OpenProduct extends OpenSide {
   write(rate: number): Promise<() => Promise<string>>
   /** As `ask`, what a chart needs that is so many pixels wide. Times are milliseconds, `to` is exclusive. */
   chart(from: number, to: number, points: number): Promise<number>
+  /** Resident now, bytes. */
+  memory(): number
 }
+
+type Rows = ReturnType<typeof rowsFor>
 
 interface Kept {
   readonly dataDir: string
@@ -59,27 +61,15 @@ interface Kept {
 }
 
 const writers = 20
-const writing = { payload: '{"values":[{"key":"n","value":21.5}]}', rest: 2, window: 1_000 }
 
 /** The embedded store behind the ready server, asked over HTTP. */
-export async function makeProductSide(
-  shape: Shape,
-  parent: string,
-  records: number,
-  onProgress: (done: number) => void,
-): Promise<ProductSide> {
-  const begin = performance.now()
-  const kept = await fill(shape, parent, records, onProgress)
-  const secondsToFill = (performance.now() - begin) / 1_000
+export async function makeProductSide(shape: Shape, parent: string, records: number): Promise<ProductSide> {
+  const kept = await fill(shape, parent, rowsFor(shape.name, records))
   const location = storeLocation(kept.dataDir)
-  const bytesPerRecordBefore = (await bytesOfStore(location)) / records
   const secondsToPack = await packStore(location)
   return {
     name: shape.name,
-    recordsPerWrite: shape.recordsPerWrite,
-    secondsToFill,
     bytesPerRecord: (await bytesOfStore(location)) / records,
-    bytesPerRecordBefore,
     secondsToPack,
     open: async environment => open(await start(kept, environment), kept),
     remove: () => rm(kept.dataDir, { recursive: true }),
@@ -87,12 +77,7 @@ export async function makeProductSide(
 }
 
 /** As doors do, but without a sync: it would be the disk that is measured. Nothing is packed yet. */
-async function fill(
-  { recordsPerWrite, inFlight }: Shape,
-  parent: string,
-  records: number,
-  onProgress: (done: number) => void,
-): Promise<Kept> {
+async function fill({ recordsPerWrite, inFlight }: Shape, parent: string, rows: Rows): Promise<Kept> {
   const dataDir = await mkdtemp(join(parent, 'product-'))
   const location = storeLocation(dataDir)
   const adminKey = randomBytes(32).toString('hex')
@@ -103,14 +88,10 @@ async function fill(
   await service.close()
 
   const store = await openStore(createCompactingStore({ location, durability: 'written' }, noPacking))
-  const rows = rowsOf(records)
-  let written = 0
+  const { thingId } = thing
   const sender = async () => {
     for (let batch = nextBatch(rows, recordsPerWrite); batch.length > 0; ) {
-      const { thingId } = thing
       await store.records.append({ thingId, records: batch, store: true, broadcast: true, answer: {} })
-      written += batch.length
-      onProgress(written)
       batch = nextBatch(rows, recordsPerWrite)
     }
   }
@@ -119,7 +100,7 @@ async function fill(
   return { dataDir, adminKey, thing, writers: others }
 }
 
-function nextBatch(rows: ReturnType<typeof rowsOf>, size: number): NewRecord[] {
+function nextBatch(rows: Rows, size: number): NewRecord[] {
   const batch: NewRecord[] = []
   while (batch.length < size) {
     const row = rows.next().value
@@ -147,13 +128,12 @@ function open(server: ServerProcess, { thing, writers }: Kept): OpenProduct {
         question.kind === 'csv' ? { accept: 'text/csv' } : {},
         onPart,
       ),
-    numbers,
     write: async rate => {
       const tokens = writers.map(({ thingToken }) => thingToken)
-      const { stop } = await startWriting({ ...ofThings(server.mqttUrl, tokens), ...writing, rate })
+      const { stop } = await startWriting(steadily(server.mqttUrl, tokens, rate))
       return async () => {
         const { done, seconds, latency } = await stop()
-        const [p50, p99] = [latency?.p50, latency?.p99].map(time => ((time ?? Number.NaN) / 1_000).toFixed(1))
+        const [p50, p99] = [latency?.p50.toFixed(1), latency?.p99.toFixed(1)]
         return `${Math.round(done / seconds)} writes/s, ack p50 ${p50} ms, p99 ${p99} ms`
       }
     },
@@ -167,6 +147,7 @@ function open(server: ServerProcess, { thing, writers }: Kept): OpenProduct {
       const asked = new URLSearchParams({ ...window, points: String(points) })
       return looks.get(`${base}?${asked}`, {}, () => {})
     },
+    memory: () => residentMemory(idOf(server)),
     close: async () => {
       looks.close()
       await server.stop()
@@ -187,22 +168,4 @@ function parametersOf(question: Question): URLSearchParams {
     asked.set('limit', '10000')
   }
   return asked
-}
-
-function numbers(question: Question, answer: string): number[][] {
-  if (question.kind === 'csv')
-    return answer
-      .trimEnd()
-      .split('\r\n')
-      .slice(1)
-      .map(line => {
-        const [datetime = '', value] = line.split(',')
-        return [Date.parse(datetime), Number(value)]
-      })
-  const names = question.kind === 'records' ? ['value'] : question.functions
-  const objects = JSON.parse(answer) as Record<string, string | number>[]
-  return objects.map(object => [
-    Date.parse(String(object.datetime)),
-    ...names.map(name => Number(object[name])),
-  ])
 }

@@ -49,6 +49,11 @@ export const monthByHour = summaries('30 days by the hour', 30 * day, hour)
 export const dayByMinute = summaries('a day by the minute', day, minute)
 export const latest = newest('latest', 1)
 export const lastThousand = newest('last 1,000', 1_000)
+export const csvOfAll: View = {
+  name: 'CSV of all',
+  isSpan: false,
+  at: (shift, records) => ({ kind: 'csv', from: end - records * gap, to: end - (shift % (60 * minute)) }),
+}
 
 export const views: readonly View[] = [
   /** The cost of being asked at all: credentials, a parser, an answer. */
@@ -73,11 +78,7 @@ export const views: readonly View[] = [
   dayByMinute,
   monthByHour,
   summaries('a year by the day', 365 * day, day),
-  {
-    name: 'CSV of all',
-    isSpan: false,
-    at: (shift, records) => ({ kind: 'csv', from: end - records * gap, to: end - (shift % (60 * minute)) }),
-  },
+  csvOfAll,
 ]
 
 function summaries(name: string, span: number, interval: number): View {

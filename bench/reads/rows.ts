@@ -1,4 +1,5 @@
 import { Random } from '../../test/helpers/random.ts'
+import { createProgress } from '../program.ts'
 
 /** One row of every side: the same in each run. */
 export interface Row {
@@ -29,5 +30,17 @@ export function* rowsOf(records: number): Generator<Row, void> {
     const step = random.below(2 * widestStep + 1) - widestStep
     hundredths = Math.min(highest, Math.max(lowest, hundredths + step))
     yield { datetime: end - left * gap, value: hundredths / partsOfOne }
+  }
+}
+
+const progressEvery = 10_000
+
+/** The same for a store of that name, whose filling is shown. */
+export function* rowsFor(name: string, records: number): Generator<Row, void> {
+  const progress = createProgress(records, done => `${name}: ${done.toLocaleString('en')} records`)
+  let done = 0
+  for (const row of rowsOf(records)) {
+    yield row
+    if (++done % progressEvery === 0 || done === records) progress(done)
   }
 }

@@ -1,23 +1,23 @@
-import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { describeMachine, isReached, machineLine, verdictTable } from '../compare/report.ts'
+import { describeMachine, isReached, verdictTable } from '../compare/report.ts'
 import { ProgramMissing } from '../peers/peer.ts'
-import { createProgress, makeBenchDirectory, readOptions, report } from '../program.ts'
+import { makeBenchDirectory, readOptions } from '../program.ts'
 import { checkAnswers } from './check.ts'
-import { lateRecord, look, lookBehindLateRecords, type Turn } from './looks.ts'
+import { growthInCsv, lateRecord, look, lookBehindLateRecords, type Turn } from './looks.ts'
 import { makePostgresSide } from './postgres.ts'
 import { makeProductSide, type ProductSide, shapes } from './product.ts'
-import { views } from './questions.ts'
+import { csvOfAll, views } from './questions.ts'
+import { rowsFor } from './rows.ts'
 import type { Side } from './side.ts'
 import { makeSqliteSide } from './sqlite.ts'
 import {
   type Judged,
+  judgeCsv,
   judgeDisk,
   judgedFrom,
   judgeGrowth,
   judgeLooks,
   looksTable,
-  storesTable,
 } from './verdicts.ts'
 
 /**
@@ -34,10 +34,7 @@ const values = readOptions({
   /** Later looks of a round. */
   looks: 5,
   only: '',
-  /** Peers that are left out, with commas between. */
-  without: '',
   directory: tmpdir(),
-  json: '',
 })
 const sizes = values.records.split(',').map(Number)
 const { rounds, looks } = values
@@ -45,19 +42,11 @@ const chosen = views.filter(({ name }) => name.includes(values.only))
 const asksLate = lateRecord.includes(values.only)
 if (chosen.length === 0 && !asksLate) throw new Error(`no view is called ${values.only}`)
 const peers = { SQLite: makeSqliteSide, PostgreSQL: makePostgresSide } as const
-const leftOut = values.without.split(',').filter(name => name !== '')
-const unknown = leftOut.find(name => !(name in peers))
-if (unknown !== undefined) throw new Error(`${unknown} cannot be left out`)
-/** Rows between two looks at how far a store is filled. */
-const progressEvery = 10_000
 
 const directory = await makeBenchDirectory(values.directory)
-const machine = await describeMachine(directory)
-console.log(machineLine(machine))
+console.log(await describeMachine(directory))
 
 const turns: Turn[] = []
-/** What each side keeps, by the number of records. */
-const stores = new Map<number, readonly Side[]>()
 /** By the number of records of the store, or of the larger one. */
 const judged = new Map<number, Judged[]>()
 const missing = new Set<string>()
@@ -67,13 +56,7 @@ const growth = judgeGrowth(turns)
 if (growth.length > 0) judged.set(largest, [...(judged.get(largest) ?? []), ...growth])
 for (const [records, bars] of judged)
   console.log(`\n${records.toLocaleString('en')} records\n${verdictTable(bars)}`)
-for (const reason of [...missing, ...leftOut.map(name => `${name}, as was asked for`)])
-  console.log(`not measured: ${reason}`)
-if (values.json !== '')
-  await writeFile(
-    values.json,
-    JSON.stringify({ machine, options: values, stores: [...stores], turns, judged: [...judged] }, null, 2),
-  )
+for (const reason of missing) console.log(`not measured: ${reason}`)
 if (sizes.some(records => records < judgedFrom))
   console.log(
     `The floors are for ${judgedFrom.toLocaleString('en')} records or more: with fewer nothing is judged.`,
@@ -82,48 +65,38 @@ const isReachedByAll = [...judged.values()].flat().every(({ verdicts }) => verdi
 process.exit(judged.size === 0 || (missing.size === 0 && isReachedByAll) ? 0 : 1)
 
 async function measure(records: number): Promise<void> {
-  const count = records.toLocaleString('en')
+  console.log(`\n${records.toLocaleString('en')} records`)
   const products: ProductSide[] = []
-  const sides: Side[] = []
-  for (const shape of shapes) {
-    products.push(await makeProductSide(shape, directory, records, filling(shape.name, records)))
-  }
-  sides.push(...products)
+  for (const shape of shapes) products.push(await makeProductSide(shape, directory, records))
+  for (const { name, bytesPerRecord, secondsToPack } of products)
+    console.log(
+      `${name}: ${bytesPerRecord.toFixed(2)} bytes a record, packed in ${secondsToPack.toFixed(1)} s`,
+    )
+  const sides: Side[] = [...products]
   for (const [name, makeSide] of Object.entries(peers)) {
-    if (leftOut.includes(name)) continue
     try {
-      sides.push(await makeSide(directory, records, filling(name, records)))
+      sides.push(await makeSide(directory, rowsFor(name, records)))
     } catch (error) {
       // The others are measured nevertheless.
       if (!(error instanceof ProgramMissing)) throw error
       missing.add(error.message)
     }
   }
-  stores.set(records, sides)
-  console.log(`\n${count} records\n${storesTable(sides)}`)
 
-  await checkAnswers(sides, chosen, records, report)
+  await checkAnswers(sides, chosen, records)
   console.log(
-    `\nequal to the rows, folded one by one: the answers of ${sides.map(({ name }) => name).join('; ')}`,
+    `equal to the rows, folded one by one: the answers of ${sides.map(({ name }) => name).join('; ')}`,
   )
-  const looking = { records, rounds, looks, onProgress: report }
+  const looking = { records, rounds, looks }
   const own = await look(sides, chosen, looking)
+  const [, single] = products
+  const bars: Judged[] = single ? [judgeDisk(single.name, single.bytesPerRecord)] : []
+  if (chosen.includes(csvOfAll))
+    for (const side of products) bars.push(judgeCsv(side.name, await growthInCsv(side, records)))
   // Last, since the stores differ from then on.
   if (asksLate) own.push(...(await lookBehindLateRecords(products, looking)))
   turns.push(...own)
-  console.log(`\n${count} records, ${rounds} rounds\n${looksTable(own)}`)
-  if (records >= judgedFrom) {
-    const disk = products
-      .filter(({ recordsPerWrite }) => recordsPerWrite === 1)
-      .map(({ name, bytesPerRecord }) => judgeDisk(name, bytesPerRecord))
-    judged.set(records, [...judgeLooks(turns, records), ...disk])
-  }
+  console.log(`\n${rounds} rounds\n${looksTable(own)}`)
+  if (records >= judgedFrom) judged.set(records, [...judgeLooks(turns, records), ...bars])
   for (const side of sides) await side.remove()
-}
-
-function filling(name: string, records: number): (done: number) => void {
-  const progress = createProgress(records, done => `${name}: ${done.toLocaleString('en')} records`)
-  return done => {
-    if (done % progressEvery === 0 || done === records) progress(done)
-  }
 }

@@ -2,9 +2,8 @@ import { gradeOf, type Verdict } from '../compare/comparison.ts'
 import { aligned, figureText } from '../compare/report.ts'
 import { median } from '../program.ts'
 import { lateRecord, type Turn } from './looks.ts'
-import { type ProductSide, shapes } from './product.ts'
+import { shapes } from './product.ts'
 import { dayByMinute, lastThousand, latest, monthByHour } from './questions.ts'
-import type { Side } from './side.ts'
 
 /** From so many records on a store is judged. */
 export const judgedFrom = 2_600_000
@@ -31,6 +30,8 @@ const lateLimits: Limits = [3, 1.5]
 const largeLimits: Limits = [1.3, 1.1]
 /** Bytes a record of single writes. */
 const diskLimits: Limits = [30, 20]
+/** MiB that a server takes more, at most, for a longer CSV: its memory is flat (contract §6.2). */
+const csvLimits: Limits = [30, 20]
 
 /** The bars of a store, of those views that were asked for. */
 export function judgeLooks(turns: readonly Turn[], records: number): Judged[] {
@@ -72,6 +73,11 @@ export function judgeDisk(measure: string, bytesPerRecord: number): Judged {
   return judgedAs('disk a record', measure, diskLimits, [bytesPerRecord], bytesPerRecord, 'bytes')
 }
 
+export function judgeCsv(measure: string, growth: number): Judged {
+  const mebibytes = growth / 2 ** 20
+  return judgedAs('CSV of all, memory from row 100,000 on', measure, csvLimits, [mebibytes], mebibytes, 'MiB')
+}
+
 /** Times by round. */
 type Rounds = readonly (readonly number[])[]
 
@@ -106,50 +112,15 @@ function judgedAs(
   return { name, verdicts: [{ bar, figure, lowest, highest, grade }] }
 }
 
-const peers = ['SQLite', 'PostgreSQL'] as const
-/** In the heads of columns. */
-const short: Readonly<Record<string, string>> = {
-  'product, batches': 'batch',
-  'product, single writes': 'single',
-  SQLite: 'SQLite',
-  PostgreSQL: 'PG',
-}
-
-/** What each side took, medians in milliseconds, and the product's as a multiple of each peer's. */
+/** What each side took, medians in milliseconds. */
 export function looksTable(turns: readonly Turn[]): string {
-  const products = shapes.map(({ name }) => name)
-  const ratios = products.flatMap(product => peers.map(peer => ({ product, peer })))
-  const header = [
-    'ms',
-    'look',
-    ...[...products, ...peers].map(side => short[side] ?? side),
-    ...ratios.map(({ product, peer }) => `${short[product]}/${short[peer]}`),
-  ]
-  const names = [...new Set(turns.map(({ view }) => view))]
-  const rows = names.flatMap(view => {
-    const ofView = turns.filter(turn => turn.view === view)
-    const isLate = view === lateRecord
-    return (['first', 'later'] as const).map(when => {
-      const figureOf = (side: string) =>
-        median(ofView.filter(turn => turn.side === side).flatMap(turn => turn[when]))
-      return [
-        when === 'first' ? view : '',
-        isLate ? { first: 'next', later: 'before' }[when] : when,
-        ...[...products, ...peers].map(side => figureText(figureOf(side))),
-        ...ratios.map(({ product, peer }) => figureText(figureOf(product) / figureOf(peer))),
-      ]
-    })
-  })
-  return aligned([header, ...rows])
-}
-
-/** What each side keeps, and what the compactor needed for the product's. */
-export function storesTable(sides: readonly (Side | ProductSide)[]): string {
-  const header = ['store', 'filled in s', 'bytes a record', 'before compaction', 'packed in s']
-  const rows = sides.map(side => {
-    const packing = 'secondsToPack' in side ? [side.bytesPerRecordBefore, side.secondsToPack] : [NaN, NaN]
-    const figures = [side.secondsToFill, side.bytesPerRecord, ...packing]
-    return [side.name, ...figures.map(figure => figureText(figure))]
-  })
-  return aligned([header, ...rows])
+  const [sides, views] = [[...new Set(turns.map(({ side }) => side))], new Set(turns.map(({ view }) => view))]
+  const rows = [...views].flatMap(view =>
+    (['first', 'later'] as const).map(when => {
+      const took = sides.map(side => figureText(median(timesOf(turns, view, side, when).flat())))
+      const late = { first: 'next', later: 'before' }
+      return [when === 'first' ? view : '', view === lateRecord ? late[when] : when, ...took]
+    }),
+  )
+  return aligned([['ms', 'look', ...sides], ...rows])
 }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { fill } from '../../../bench/peers/fill.ts'
 import { createProgress } from '../../../bench/program.ts'
-import { fill } from '../../../bench/store/fill.ts'
 import { createToken } from '../../../src/core/token.ts'
 import { storeLocation } from '../../../src/server/keeping/choose-store.ts'
 import type { RecordStore, StoreDriver } from '../../../src/store/contract.ts'
@@ -33,7 +33,7 @@ async function fillDataDir(dataDir: string): Promise<string> {
   await server.stop()
   const onProgress = createProgress(records, done => `${done.toLocaleString('en')} records written`)
   const { thingId } = thing
-  await fill({ location: storeLocation(dataDir), thingId, records, slice: records / 10, onProgress })
+  await fill({ location: storeLocation(dataDir), thingId, records, onProgress })
   return thingId
 }
 
