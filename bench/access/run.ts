@@ -2,9 +2,10 @@ import { ask, createThing, type Session, type Thing } from '../../test/helpers/h
 import { JudgedLines } from '../../test/helpers/judged-lines.ts'
 import { connectAccepted } from '../../test/helpers/mqtt-client.ts'
 import { noRateLimits, type ServerProcess } from '../../test/helpers/server-process.ts'
+import { within } from '../../test/helpers/waiting.ts'
 import { withServer } from '../../test/helpers/with-server.ts'
 import { StreamClient } from '../../test/http/stream-client.ts'
-import { ofThings, startWriting } from '../load/writes.ts'
+import { startWriting, steadily } from '../load/writes.ts'
 import { median, readOptions } from '../program.ts'
 
 /**
@@ -20,8 +21,8 @@ const deadline = 10_000
 const leastRounds = 3
 /** Seconds. */
 const lifetimes = [1, 2, 3]
-/** What 20 things write meanwhile. */
-const load = { payload: '{"values":[{"key":"load","value":21.5}]}', rate: 500, rest: 2, window: 1_000 }
+/** What 20 things write meanwhile, a second. */
+const rate = 500
 const kinds = ['TCP', 'WebSocket', 'TCP subscriber', 'WebSocket subscriber', 'SSE', 'chunked'] as const
 
 /** Makes a credential that the DELETE of `path` revokes. */
@@ -37,13 +38,9 @@ const revocables: Readonly<Record<string, MakeRevocable>> = {
   },
   'a session of the operator': async (server, { thingId }) => {
     const wanted = { things: [thingId], access: 'write' }
-    const session = await ask<Session>(server, 'POST', '/v2/admin/sessions', wanted)
-    return { credential: session.sessionToken, path: `/v2/admin/sessions/${session.sessionId}` }
+    return revocable(await ask<Session>(server, 'POST', '/v2/admin/sessions', wanted))
   },
-  'a session of a thing': async (server, { thingToken }) => {
-    const session = await mint(server, thingToken)
-    return { credential: session.sessionToken, path: `/v2/admin/sessions/${session.sessionId}` }
-  },
+  'a session of a thing': async (server, { thingToken }) => revocable(await mint(server, thingToken)),
   'the token that minted a session': async (server, thing) => {
     const { thingToken, path } = await addToken(server, thing)
     return { credential: (await mint(server, thingToken)).sessionToken, path }
@@ -65,41 +62,34 @@ interface Opened {
 }
 
 /** By kind, how many milliseconds after a moment something was closed. */
-class Closings {
-  readonly #delays = new Map<string, number[]>()
+type Closings = Record<string, number[]>
 
-  /** Waits until everything is closed, or for so many milliseconds. @param since as `Date.now()` has it */
-  async take(opened: readonly Opened[], since: number, time: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<undefined>(resolve => {
-      timer = setTimeout(() => resolve(undefined), time)
-    })
-    await Promise.all(
-      opened.map(async ({ kind, closed, destroy }) => {
-        const at = await Promise.race([closed, late])
-        destroy()
-        // What was never closed counts as closed now: that is too late in any case.
-        this.#delays.set(kind, [...(this.#delays.get(kind) ?? []), (at ?? Date.now()) - since])
-      }),
-    )
-    clearTimeout(timer)
-  }
+/** Waits until everything is closed, or for so many milliseconds. @param since as `Date.now()` has it */
+async function takeClosings(closings: Closings, opened: readonly Opened[], since: number, time = deadline) {
+  await Promise.all(
+    opened.map(async ({ kind, closed, destroy }) => {
+      // What was never closed counts as closed now: that is too late in any case.
+      const at = await within(closed, kind, time).catch(() => Date.now())
+      destroy()
+      closings[kind] = [...(closings[kind] ?? []), at - since]
+    }),
+  )
+}
 
-  /** @param least milliseconds, if an earlier end is wrong, too */
-  judge(what: string, least = Number.NEGATIVE_INFINITY): void {
-    console.log(`\n${what} to the end of what was open (bound ${bound} ms):`)
-    for (const [kind, delays] of this.#delays) {
-      const [first, last] = [Math.min(...delays), Math.max(...delays)]
-      const isInTime = last <= bound && first >= least
-      judged.line(isInTime, `${kind}: median ${median(delays)} ms, max ${last} ms (${delays.length})`)
-    }
+/** @param least milliseconds, if an earlier end is wrong, too */
+function judge(closings: Closings, what: string, least = Number.NEGATIVE_INFINITY): void {
+  console.log(`\n${what} to the end of what was open (bound ${bound} ms):`)
+  for (const [kind, delays] of Object.entries(closings)) {
+    const [first, last] = [Math.min(...delays), Math.max(...delays)]
+    const isInTime = last <= bound && first >= least
+    judged.line(isInTime, `${kind}: median ${median(delays)} ms, max ${last} ms (${delays.length})`)
   }
 }
 
 await withServer({ environment: noRateLimits }, async server => {
   const writers = await Promise.all(Array.from({ length: 20 }, () => createThing(server)))
   const tokens = writers.map(({ thingToken }) => thingToken)
-  const writing = await startWriting({ ...ofThings(server.mqttUrl, tokens), ...load })
+  const writing = await startWriting(steadily(server.mqttUrl, tokens, rate))
   for (const [name, make] of Object.entries(revocables)) await benchRevocation(server, name, make)
   await benchExpiry(server)
   const { total, unacked } = await writing.stop()
@@ -111,35 +101,39 @@ process.exitCode = judged.broken === 0 ? 0 : 1
 async function benchRevocation(server: ServerProcess, name: string, make: MakeRevocable): Promise<void> {
   const end = performance.now() + (seconds * 1_000) / (Object.keys(revocables).length + 1)
   const thing = await createThing(server)
-  const closings = new Closings()
+  const closings: Closings = {}
   for (let round = 0; round < leastRounds || performance.now() < end; round++) {
     const { credential, path, thingId = thing.thingId } = await make(server, thing)
     const opened = await openAll(server, thingId, credential)
     await ask(server, 'DELETE', path)
-    await closings.take(opened, Date.now(), deadline)
+    await takeClosings(closings, opened, Date.now())
   }
-  closings.judge(`${name} revoked, from the answer of the DELETE`)
+  judge(closings, `${name} revoked, from the answer of the DELETE`)
 }
 
 /** Lets sessions of 1 to 3 s expire at the same time: from each `expiresAt` to each closing. */
 async function benchExpiry(server: ServerProcess): Promise<void> {
   const thing = await createThing(server)
-  const closings = new Closings()
+  const closings: Closings = {}
   await Promise.all(
     lifetimes.map(async expiresIn => {
       const session = await mint(server, thing.thingToken, { expiresIn })
       const opened = await openAll(server, thing.thingId, session.sessionToken)
       const expiresAt = Date.parse(session.expiresAt)
-      await closings.take(opened, expiresAt, expiresAt - Date.now() + deadline)
+      await takeClosings(closings, opened, expiresAt, expiresAt - Date.now() + deadline)
     }),
   )
-  closings.judge('sessions of 1 to 3 s expired, from expiresAt', 0)
+  judge(closings, 'sessions of 1 to 3 s expired, from expiresAt', 0)
 }
 
 async function addToken(server: ServerProcess, { thingId }: Thing) {
   const tokens = `/v2/admin/things/${thingId}/tokens`
   const added = await ask<Thing & { readonly tokenId: string }>(server, 'POST', tokens)
   return { ...added, path: `${tokens}/${added.tokenId}` }
+}
+
+function revocable({ sessionToken, sessionId }: Session) {
+  return { credential: sessionToken, path: `/v2/admin/sessions/${sessionId}` }
 }
 
 function mint(server: ServerProcess, thingToken: string, more: object = {}): Promise<Session> {

@@ -1,9 +1,10 @@
 import { request } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
+import { Changes } from '../../test/helpers/changes.ts'
 import { ask, type Thing } from '../../test/helpers/http-client.ts'
 import type { ServerProcess } from '../../test/helpers/server-process.ts'
 import { openLink } from '../../test/soak/mqtt-link.ts'
-import { type MqttWrites, ofThings, startWriting } from '../load/writes.ts'
+import { startWriting, steadily } from '../load/writes.ts'
 import { deep, range, type Stage } from './stage.ts'
 
 export interface Scene {
@@ -15,30 +16,46 @@ export interface Scene {
 
 /** Writes of a second: ten times `writesPerSecond`, of which the burst is used up at once. */
 const excess = 10_000
-const reading = '{"values":[{"key":"excess","value":21.5}]}'
 /** Milliseconds. */
 const excessTime = 2_000
-const csv = { accept: 'text/csv' }
-const everyFunction = 'avg,min,max,sum,count,first,last'
+const everyFunction = 'aggregate=avg,min,max,sum,count,first,last'
+const daysOfApia = `${everyFunction}&interval=1d&tz=Pacific/Apia&empty=true`
+const wideKeys = range(20, place => `k${place}`).join()
+
+/** How many times which path is asked for at once. */
+const reads: Readonly<Record<string, readonly [times: number, path: (stage: Stage) => string]>> = {
+  'aggregates: 60 × 20 keys, 1d of Apia, empty': [
+    60,
+    ({ wide }) => `/v2/things/${wide.thingId}/aggregates?keys=${wideKeys}&${daysOfApia}&limit=2000`,
+  ],
+  'intervals: 60 × 10,000 empty days of Apia': [
+    60,
+    ({ wide }) => `/v2/things/${wide.thingId}/resources/k0?${daysOfApia}&limit=10000`,
+  ],
+  'intervals: 60 × 10,000 of 500,000 records': [60, deepBy('interval=10m&limit=10000')],
+  'intervals: 300 × 100 of 500,000 records, at once': [300, deepBy('interval=83m&limit=100')],
+  'intervals: 300 × 100 long ones of 500,000 records, at once': [300, deepBy('interval=1007m&limit=100')],
+  'pages: 100 × 1,000 records of the oldest': [100, stage => `${deepPath(stage)}?order=asc&limit=1000`],
+  'all_resources: 20 × 10,000 resources': [
+    20,
+    ({ wide }) => `/v2/things/${wide.thingId}/all_resources?limit=10`,
+  ],
+  'things: 40 × name and bbox over 100,000': [
+    40,
+    () => '/v2/things?limit=1000&name=meter%209&bbox=-180,-90,180,90',
+  ],
+  'sessions: 10 × 1,000 of 1,000 things': [10, () => '/v2/admin/sessions?limit=1000'],
+  'activation codes: 10 × 100,000': [10, () => '/v2/admin/activation-codes'],
+}
 
 /** Each resolves when what was asked for is answered. */
 export const attacks: Readonly<Record<string, (scene: Scene) => Promise<unknown>>> = {
-  'aggregates: 60 × 20 keys, 1d of Apia, empty': scene => {
-    const keys = range(20, place => `k${place}`).join()
-    const query = `keys=${keys}&aggregate=${everyFunction}&interval=1d&tz=Pacific/Apia&empty=true&limit=2000`
-    return many(60, () => get(scene, `/v2/things/${scene.stage.wide.thingToken}/aggregates?${query}`))
-  },
-  'intervals: 60 × 10,000 empty days of Apia': scene =>
-    many(60, () => {
-      const query = `aggregate=${everyFunction}&interval=1d&tz=Pacific/Apia&empty=true&limit=10000`
-      return get(scene, `/v2/things/${scene.stage.wide.thingToken}/resources/k0?${query}`)
-    }),
-  'intervals: 60 × 10,000 of 500,000 records': scene =>
-    many(60, () => get(scene, `${deepPath(scene)}?aggregate=${everyFunction}&interval=10m&limit=10000`)),
-  'intervals: 300 × 100 of 500,000 records, at once': scene =>
-    many(300, () => get(scene, `${deepPath(scene)}?aggregate=${everyFunction}&interval=83m&limit=100`)),
-  'intervals: 300 × 100 long ones of 500,000 records, at once': scene =>
-    many(300, () => get(scene, `${deepPath(scene)}?aggregate=${everyFunction}&interval=1007m&limit=100`)),
+  ...Object.fromEntries(
+    Object.entries(reads).map(([name, [times, path]]) => [
+      name,
+      (scene: Scene) => many(times, () => send(scene, path(scene.stage))),
+    ]),
+  ),
   'points: 60 × 10,000, by as many sessions': async scene => {
     const minted = { things: [scene.stage.long.thingId], access: 'read' }
     const sessions = await many(60, () =>
@@ -46,25 +63,16 @@ export const attacks: Readonly<Record<string, (scene: Scene) => Promise<unknown>
     )
     const path = `/v2/things/${scene.stage.long.thingId}/resources/deep?points=10000&tz=America/Denver`
     return await Promise.all(
-      sessions.map(({ sessionToken }) => get(scene, path, { authorization: sessionToken })),
+      sessions.map(({ sessionToken }) => send(scene, path, { headers: { authorization: sessionToken } })),
     )
   },
-  'CSV: 20 × 500,000 records': scene => many(20, () => get(scene, deepPath(scene), csv)),
-  'pages: 100 × 1,000 records of the oldest': scene =>
-    many(100, () => get(scene, `${deepPath(scene)}?order=asc&limit=1000`)),
-  'all_resources: 20 × 10,000 resources': scene =>
-    many(20, () => get(scene, `/v2/things/${scene.stage.wide.thingToken}/all_resources?limit=10`)),
-  'things: 40 × name and bbox over 100,000': scene =>
-    many(40, () => get(scene, '/v2/things?limit=1000&name=meter%209&bbox=-180,-90,180,90', admin(scene))),
-  'sessions: 10 × 1,000 of 1,000 things': scene =>
-    many(10, () => get(scene, '/v2/admin/sessions?limit=1000', admin(scene))),
-  'activation codes: 10 × 100,000': scene =>
-    many(10, () => get(scene, '/v2/admin/activation-codes', admin(scene))),
+  'CSV: 20 × 500,000 records': scene =>
+    many(20, () => send(scene, deepPath(scene.stage), { headers: { accept: 'text/csv' } })),
   'refusals: 100 × 100 refusals of 20 errors': async scene => {
     const { thingToken } = scene.stage.empty
     const bad = { values: range(10_000, place => ({ key: `bad key ${place}`, value: 'x'.repeat(40) })) }
     await many(20, () => post(scene, scene.stage.empty, bad))
-    await many(100, () => get(scene, `/v2/things/${thingToken}/errors`))
+    await many(100, () => send(scene, `/v2/things/${thingToken}/errors`))
   },
   'writes: 10 × 10,000 records, late': scene => {
     const at = (place: number) => new Date(deep.end - place * 2 * deep.gap + scene.round + 1).toISOString()
@@ -77,12 +85,9 @@ export const attacks: Readonly<Record<string, (scene: Scene) => Promise<unknown>
     const from = deep.end - (scene.round + 1) * 20 * 5_000 * deep.gap
     const at = (place: number) => new Date(from + place * 5_000 * deep.gap).toISOString()
     return many(20, place =>
-      get(
-        scene,
-        `${deepPath(scene)}?startDate=${at(place)}&endDate=${at(place + 1)}`,
-        admin(scene),
-        'DELETE',
-      ),
+      send(scene, `${deepPath(scene.stage)}?startDate=${at(place)}&endDate=${at(place + 1)}`, {
+        method: 'DELETE',
+      }),
     )
   },
   '$settings: 200 members of 64 KiB, one by one': scene =>
@@ -117,12 +122,14 @@ export const attacks: Readonly<Record<string, (scene: Scene) => Promise<unknown>
   },
   'connects: 1,000 at once, and leave': scene =>
     many(1_000, place => subscribeAndLeave(scene, [], { clientId: `c${place}` })),
-  'excess: ten times the writes of one thing over MQTT': ({ server, stage }) => {
-    const writes = { ...ofThings(server.mqttUrl, [stage.long.thingToken]), payload: reading, window: 10_000 }
-    return runExcess({ ...writes, rate: excess, rest: 2 })
+  'excess: ten times the writes of one thing over MQTT': async ({ server, stage }) => {
+    const load = await startWriting(steadily(server.mqttUrl, [stage.long.thingToken], excess))
+    await delay(excessTime)
+    // What is not acked then, is not owed: it waits for the rate of the thing.
+    await load.abort()
   },
   'excess: ten times the writes of one thing over HTTP': scene =>
-    many(excess, () => post(scene, scene.stage.long, JSON.parse(reading))),
+    many(excess, () => post(scene, scene.stage.long, { values: [{ key: 'n', value: 21.5 }] })),
   'wills: 40 of 2,800 records at once': async scene => {
     const { thingToken: password, thingId } = scene.stage.empty
     const values = range(2_800, () => ({ key: 'w', value: scene.round % 10 }))
@@ -140,23 +147,22 @@ function many<Result>(count: number, once: (place: number) => Promise<Result>): 
   return Promise.all(range(count, once))
 }
 
-/** Is cut off while writes wait for the rate of the thing: what is not acked then, is not owed. */
-async function runExcess(writes: MqttWrites): Promise<void> {
-  const load = await startWriting(writes)
-  await delay(excessTime)
-  await load.abort()
+function deepPath({ long }: Stage): string {
+  return `/v2/things/${long.thingId}/resources/deep`
 }
 
-function deepPath({ stage }: Scene): string {
-  return `/v2/things/${stage.long.thingId}/resources/deep`
+function deepBy(query: string) {
+  return (stage: Stage) => `${deepPath(stage)}?${everyFunction}&${query}`
 }
 
-function admin({ stage }: Scene) {
-  return { authorization: stage.adminKey }
+interface Sent {
+  readonly method?: string
+  readonly headers?: object
+  readonly body?: string
 }
 
-/** Reads an answer and keeps nothing of it. @throws Error unless it is one of success or a limit */
-function get({ server, stage }: Scene, path: string, headers: object = {}, method = 'GET', body?: string) {
+/** Asks with the admin key, and keeps nothing of the answer. @throws Error unless it is one of success or a limit */
+function send({ server, stage }: Scene, path: string, { method = 'GET', headers, body }: Sent = {}) {
   return new Promise<void>((resolve, reject) => {
     const sent = { method, agent: false, headers: { authorization: stage.adminKey, ...headers } } as const
     const outgoing = request(`${server.url}${path}`, sent, incoming => {
@@ -171,7 +177,7 @@ function get({ server, stage }: Scene, path: string, headers: object = {}, metho
 }
 
 function post(scene: Scene, { thingToken }: Thing, body: object): Promise<void> {
-  return get(scene, `/v2/things/${thingToken}`, {}, 'POST', JSON.stringify(body))
+  return send(scene, `/v2/things/${thingToken}`, { method: 'POST', body: JSON.stringify(body) })
 }
 
 /** Subscribes, packet by packet, waits for so many messages, takes the filters back and goes. */
@@ -181,19 +187,17 @@ async function subscribeAndLeave(
   setup: { readonly clientId?: string; readonly clean?: boolean; readonly password?: string } = {},
   messages = 0,
 ): Promise<void> {
-  let left = messages
-  let onAll = () => {}
-  const all = new Promise<void>(resolve => {
-    onAll = resolve
-  })
+  let received = 0
+  const changes = new Changes()
   const onMessage = () => {
-    if (--left <= 0) onAll()
+    received++
+    changes.tell()
   }
   const clientId = `s${Math.random()}`
   const login = { url: server.mqttUrl, clientId, password: stage.adminKey, ...setup }
   const link = await openLink({ ...login, onMessage })
   await Promise.all(packets.map(filters => link.subscribeAll(filters, 0)))
-  if (messages > 0) await all
+  await changes.until(() => received >= messages)
   await Promise.all(packets.map(filters => link.unsubscribe(...filters)))
   await link.disconnect()
 }

@@ -1,9 +1,8 @@
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { JudgedLines } from '../../test/helpers/judged-lines.ts'
-import { startServer } from '../../test/helpers/server-process.ts'
-import { ofThings, startWriting } from '../load/writes.ts'
-import { endWithUs } from '../peers/peer.ts'
+import { startWriting, steadily } from '../load/writes.ts'
+import { startOwnServer } from '../peers/product.ts'
 import { makeBenchDirectory, median, readOptions, report } from '../program.ts'
 import { WatchedTurns } from '../turns/watched-turns.ts'
 import { attacks } from './attacks.ts'
@@ -24,15 +23,15 @@ const ackBehindWrites = 2_000
 const factor = 3
 /** Milliseconds without an attack, in each round. */
 const quiet = 2_000
-const readings = { payload: '{"values":[{"key":"n","value":21.5}]}', rate: 50, rest: 2, window: 10_000 }
+/** Of the bystander, a second. */
+const rate = 50
 
 const directory = await makeBenchDirectory()
 report('filling the store')
 const stage = await fillStage(join(directory, 'store'))
 const turns = new WatchedTurns(join(directory, 'turns.sock'))
 const environment = { THINGWIRE_ADMIN_KEY: stage.adminKey, THINGWIRE_TOPICS: 'tele/#', ...turns.environment }
-const server = await startServer({ dataDir: directory, environment })
-endWithUs(server.process)
+const server = await startOwnServer({ dataDir: directory, environment })
 
 const judged = new JudgedLines()
 for (const [name, attack] of Object.entries(attacks)) {
@@ -66,14 +65,11 @@ process.exit(judged.broken === 0 ? 0 : 1)
 /** Does something while the bystander writes: its longest ack and the longest turn, milliseconds. */
 async function watched(task: () => Promise<unknown>): Promise<{ ack: number; turn: number }> {
   const endWatching = turns.watch()
-  const writing = await startWriting({
-    ...ofThings(server.mqttUrl, [stage.bystander.thingToken]),
-    ...readings,
-  })
+  const writing = await startWriting(steadily(server.mqttUrl, [stage.bystander.thingToken], rate))
   await task()
   // A bystander whose connection was closed, or whose write was not acked, has waited for ever.
   const ack = await writing.stop().then(
-    ({ latency, unacked }) => (unacked === 0 ? (latency?.max ?? 0) / 1_000 : Number.POSITIVE_INFINITY),
+    ({ latency, unacked }) => (unacked === 0 ? (latency?.max ?? 0) : Number.POSITIVE_INFINITY),
     () => Number.POSITIVE_INFINITY,
   )
   const { processor } = await endWatching()

@@ -68,32 +68,12 @@ async function putDocuments({ documents }: ThingsParts): Promise<void> {
   const ids = range(counts.things, thingIdOf)
   const things = ids.slice(0, counts.thingsOfSession)
   const session = { things, access: 'read', createdAt: now, expiresAt: now + 1e10 }
+  const random = (bytes: number) => randomBytes(bytes).toString('hex')
   const kinds: readonly (readonly [count: number, make: (place: number) => readonly [string, object]])[] = [
-    [
-      counts.things,
-      place => [`things/${ids[place]}`, { name: `meter ${place}`, createdAt: now, tokens: [] }],
-    ],
-    [
-      counts.codes,
-      () => {
-        const code = randomBytes(26).toString('base64url').slice(0, 34)
-        return [`activation-codes/${code}`, { createdAt: now, usesLeft: 1 }]
-      },
-    ],
-    [
-      counts.sessions,
-      () => {
-        const [id, hashed] = [randomBytes(9).toString('hex'), randomBytes(32).toString('hex')]
-        return [`sessions/${id}`, { ...session, hash: hashed }]
-      },
-    ],
-    [
-      retained,
-      place => {
-        const topic = `tele/site${place % 100}/d${place}/STATE`
-        return [`topic-retained/${hash('sha256', topic)}`, { topic, payload: 'eyJvbiI6MX0=', qos: 0 }]
-      },
-    ],
+    [counts.things, at => [`things/${ids[at]}`, { name: `meter ${at}`, createdAt: now, tokens: [] }]],
+    [counts.codes, () => [`activation-codes/${random(17)}`, { createdAt: now, usesLeft: 1 }]],
+    [counts.sessions, () => [`sessions/${random(9)}`, { ...session, hash: random(32) }]],
+    [retained, at => [`topic-retained/${hash('sha256', topicOf(at))}`, retainedOn(topicOf(at))]],
   ]
   for (const [count, make] of kinds) {
     for (let from = 0; from < count; from += atOnce) {
@@ -101,6 +81,14 @@ async function putDocuments({ documents }: ThingsParts): Promise<void> {
       await documents.put(some as Parameters<typeof documents.put>[0], 'keep')
     }
   }
+}
+
+function topicOf(place: number): string {
+  return `tele/site${place % 100}/d${place}/STATE`
+}
+
+function retainedOn(topic: string): object {
+  return { topic, payload: 'eyJvbiI6MX0=', qos: 0 }
 }
 
 /** The thing id that stands for a number (contract §1). */

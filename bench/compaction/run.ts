@@ -1,10 +1,10 @@
 import { tmpdir } from 'node:os'
 import { storeLocation } from '../../src/server/keeping/choose-store.ts'
 import { createThing } from '../../test/helpers/http-client.ts'
-import { noRateLimits, startServer } from '../../test/helpers/server-process.ts'
+import { noRateLimits } from '../../test/helpers/server-process.ts'
 import { aligned, describeMachine, figureText } from '../compare/report.ts'
-import { runWrites, steadily } from '../load/writes.ts'
-import { endWithUs } from '../peers/peer.ts'
+import { readings, runWrites, steadily } from '../load/writes.ts'
+import { metricsOf, startOwnServer } from '../peers/product.ts'
 import { makeBenchDirectory, readOptions, report } from '../program.ts'
 import { countRecords, leftOfResource } from './packed-store.ts'
 
@@ -28,26 +28,14 @@ const mostBehind = 0.01
 const directory = await makeBenchDirectory(parent)
 console.log(await describeMachine(directory))
 
-const server = await startServer({ dataDir: directory, environment: noRateLimits })
-endWithUs(server.process)
+const server = await startOwnServer({ dataDir: directory, environment: noRateLimits })
 const things = await Promise.all(Array.from({ length: count }, () => createThing(server)))
 // Each thing writes to one key of its own.
 const tokens = things.map(({ thingToken }) => thingToken)
 report(`${rate} writes/s for ${seconds} s`)
-let atBegin = (_name: string): number => Number.NaN
-let atEnd = atBegin
-const load = await runWrites(
-  steadily(server.mqttUrl, tokens, rate),
-  { warmUp, measured: seconds },
-  {
-    onBegin: async () => {
-      atBegin = await scrape()
-    },
-    onEnd: async () => {
-      atEnd = await scrape()
-    },
-  },
-)
+const { values, marks } = readings(() => metricsOf(server))
+const load = await runWrites(steadily(server.mqttUrl, tokens, rate), { warmUp, measured: seconds }, marks)
+const [atBegin = () => Number.NaN, atEnd = atBegin] = values
 const [committing, commits] = ['sum', 'count'].map(part => {
   const name = `thingwire_commit_duration_seconds_${part}`
   return atEnd(name) - atBegin(name)
@@ -81,9 +69,3 @@ const keepsUp = behind <= mostBehind
 if (isJudged) console.log(`The compactor ${keepsUp ? 'keeps' : 'does not keep'} up with ${rate} writes/s.`)
 else console.log(`Whether the compactor keeps up is judged from ${judgedFrom} s on.`)
 process.exit(isJudged && !keepsUp ? 1 : 0)
-
-/** The figures of the server now, by name. */
-async function scrape(): Promise<(name: string) => number> {
-  const metrics = await (await fetch(`${server.url}/metrics`)).text()
-  return name => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(metrics)?.[1])
-}

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Subscription, subscribe } from '../load/subscribers.ts'
-import type { LoadResult, Marks } from '../load/writes.ts'
+import { type LoadResult, type Marks, readings } from '../load/writes.ts'
 import type { Peer } from '../peers/peer.ts'
 import { processorTime } from '../peers/processes.ts'
 import type { Session, StartContestant, Turn } from './comparison.ts'
@@ -59,17 +59,9 @@ export async function watch<Result extends Measured>(
   load: (marks: Marks) => Promise<Result>,
   more: () => Promise<Times> = async () => ({}),
 ): Promise<{ readonly result: Result; readonly cores: Turn['cores'] }> {
-  const read = async (): Promise<Times> => ({ ...timesOf(peer), ...(await more()) })
-  let before: Times = {}
-  let after: Times = {}
-  const result = await load({
-    onBegin: async () => {
-      before = await read()
-    },
-    onEnd: async () => {
-      after = await read()
-    },
-  })
+  const { values, marks } = readings(async (): Promise<Times> => ({ ...timesOf(peer), ...(await more()) }))
+  const result = await load(marks)
+  const [before = {}, after = {}] = values
   const generator = result.processorTime / (result.seconds * 1e6)
   return { result, cores: { ...coresBetween(before, after, result.seconds), generator } }
 }

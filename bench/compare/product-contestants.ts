@@ -1,11 +1,9 @@
-import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { formatDatetime } from '../../src/core/record/datetime.ts'
 import { write } from '../../test/helpers/http-client.ts'
-import { connectPacket } from '../load/mqtt-packets.ts'
+import { connectAccepted, type MqttClient } from '../../test/helpers/mqtt-client.ts'
 import { type Phases, runWrites } from '../load/writes.ts'
 import { get, post } from '../load/wrk.ts'
 import { host, type Peer } from '../peers/peer.ts'
@@ -34,7 +32,7 @@ export function posting(
     async session => ({ peer: await start(session) }),
     ({ peer }, session) => {
       const url = `http://${host}:${peer.httpPort}/v2/things/${tokenOf(session, 0)}`
-      const posts = { url, connections: postConnections, body, expectedStatus: 201 }
+      const posts = { url, connections: postConnections, body }
       return {
         load: marks => post(posts, phases(session), marks),
         figure: ({ done, seconds }) => ({ figure: (done * valuesPerWrite) / seconds }),
@@ -248,32 +246,18 @@ const atOnce = 50
 const rest = 3_000
 
 /** Bytes of resident memory that each of 1,000 connections adds that do nothing, with a credential, where 1,000 are open. */
-export const idleConnections = started(async ({ port, processId }, session) => {
-  const sockets: Socket[] = []
+export const idleConnections = started(async ({ server, processId }, session) => {
+  const login = { url: server.mqttUrl, username: tokenOf(session, 0) }
+  const clients: MqttClient[] = []
   const memoryWith = async (count: number) => {
-    while (sockets.length < count) {
-      const packets = Array.from({ length: atOnce }, (_, place) =>
-        connectPacket({ clientId: `idle-${sockets.length + place}`, username: tokenOf(session, 0) }),
-      )
-      sockets.push(...(await Promise.all(packets.map(packet => connected(port, packet)))))
-    }
+    while (clients.length < count)
+      clients.push(...(await Promise.all(Array.from({ length: atOnce }, () => connectAccepted(login)))))
     await delay(rest)
     return residentMemory(processId)
   }
   // The first ones also pay for what there is once: code, and the room in which new objects are made.
   const before = await memoryWith(idle)
   const growth = (await memoryWith(2 * idle)) - before
-  for (const socket of sockets) socket.destroy()
+  for (const client of clients) await client.destroy()
   return growth / idle
 })
-
-/** @throws Error if the connection is refused */
-async function connected(port: number, packet: Buffer): Promise<Socket> {
-  const socket = connect(port, host)
-  socket.write(packet)
-  const ended = once(socket, 'close').then(() => Promise.reject(new Error('CONNECT was not answered')))
-  ended.catch(() => {})
-  const [answer] = (await Promise.race([once(socket, 'data'), ended])) as [Buffer]
-  if (answer[0] !== 0x20 || answer[3] !== 0) throw new Error(`CONNECT was answered ${answer.toString('hex')}`)
-  return socket
-}

@@ -8,7 +8,7 @@ import { ask, createThing, type Thing } from '../../test/helpers/http-client.ts'
 import { noRateLimits, type ServerProcess, startServer } from '../../test/helpers/server-process.ts'
 import { openPath } from '../../test/helpers/tcp-path.ts'
 import { withDirectory } from '../../test/helpers/with-server.ts'
-import { Load } from '../nodes/load.ts'
+import { openLoad } from '../nodes/load.ts'
 import { createProgress, median, readOptions } from '../program.ts'
 
 /**
@@ -49,8 +49,8 @@ async function playRound(
 ): Promise<{ readonly direct: number; readonly forwarded: number }> {
   const central = await startServer({ dataDir: join(directory, 'central'), environment: noRateLimits })
   try {
-    const load = await Load.open('MQTT', [central])
-    const direct = await load.run(Number.POSITIVE_INFINITY, { warmUp, measured: seconds })
+    const load = await openLoad('MQTT', [central])
+    const direct = await load(Number.POSITIVE_INFINITY, { warmUp, measured: seconds })
     return { direct: direct.done / direct.seconds, forwarded: await forward(directory, central) }
   } finally {
     await central.stop()

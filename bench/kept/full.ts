@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto'
-import { readdir, stat } from 'node:fs/promises'
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { storeLocation } from '../../src/server/keeping/choose-store.ts'
+import { bytesOfStore } from '../../src/store/level/database/directory-size.ts'
+import { Changes } from '../../test/helpers/changes.ts'
 import { createThing, type Thing } from '../../test/helpers/http-client.ts'
 import type { JudgedLines } from '../../test/helpers/judged-lines.ts'
 import { connectAccepted, type Message } from '../../test/helpers/mqtt-client.ts'
 import type { ServerProcess } from '../../test/helpers/server-process.ts'
-import { within } from '../../test/helpers/waiting.ts'
 import { settled } from '../compare/loaded.ts'
-import { ofThings, runWrites, startWriting, type Writing } from '../load/writes.ts'
+import { ofThings, runWrites, startWriting, steadily, type Writing } from '../load/writes.ts'
 import { idOf } from '../peers/peer.ts'
 import { forgetPeak, peakMemory } from '../peers/processes.ts'
 import { type Away, leaveSessions, openStage, type Stage, thingOn } from './stage.ts'
@@ -59,15 +59,8 @@ const ways: Readonly<Record<string, Way>> = {
   },
   shared: {
     name: 'small messages, each for 1,000 sessions',
-    ...{
-      sessions: 1_000,
-      filterOf: () => 'tele/full/#',
-      topics: 4,
-      payload: small,
-      window: 25,
-      wanted: 1_000,
-    },
-    messages: most.entries / 1_000,
+    ...{ sessions: 1_000, filterOf: () => 'tele/full/#', topics: 4, payload: small, window: 25 },
+    ...{ wanted: 1_000, messages: most.entries / 1_000 },
   },
   single: {
     name: 'small messages, each for one of 250 sessions',
@@ -81,17 +74,9 @@ const ways: Readonly<Record<string, Way>> = {
  *
  * @param only begins the words of the ways that are tried, each on a server of its own
  * @param beyond times the bound: what is published
- * @param window messages on their way, per connection. 0: of each way its own
  */
-export async function judgeFull(
-  judged: JudgedLines,
-  only: string,
-  beyond: number,
-  window: number,
-): Promise<void> {
-  for (const [word, way] of Object.entries(ways)) {
-    if (word.startsWith(only)) await fill(judged, { ...way, ...(window > 0 && { window }) }, beyond)
-  }
+export async function judgeFull(judged: JudgedLines, only: string, beyond: number): Promise<void> {
+  for (const [word, way] of Object.entries(ways)) if (word.startsWith(only)) await fill(judged, way, beyond)
 }
 
 async function fill(judged: JudgedLines, way: Way, beyond: number): Promise<void> {
@@ -142,8 +127,7 @@ interface Neighbourhood {
 /** A thing that writes 50 readings a second, until the call of what this returns. */
 async function writeReadings(server: ServerProcess): Promise<() => Promise<Neighbourhood>> {
   const { thingToken } = await createThing(server)
-  const reading = { payload: '{"values":[{"key":"n","value":21.5}]}', rate: 50, rest: 2, window: 10_000 }
-  const writing = await startWriting({ ...ofThings(server.mqttUrl, [thingToken]), ...reading })
+  const writing = await startWriting(steadily(server.mqttUrl, [thingToken], 50))
   return () => neighbourhoodOf(writing)
 }
 
@@ -151,20 +135,18 @@ async function writeReadings(server: ServerProcess): Promise<() => Promise<Neigh
 async function keepMessages(server: ServerProcess): Promise<() => Promise<Neighbourhood>> {
   const thing = await thingOn(server)
   const [away] = await leaveSessions(server, thing, [neighbourTopic])
-  const message = { topics: [neighbourTopic], payload: 'on', rate: 10, rest: 2, window: 10_000 }
-  const publisher = { ...ofThings(server.mqttUrl, ['']), username: thing.thingToken, ...message }
-  const writing = await startWriting(publisher)
+  const message = { username: thing.thingToken, topics: [neighbourTopic], payload: 'on' }
+  const writing = await startWriting({ ...steadily(server.mqttUrl, [''], 10), ...message })
   return async () => {
     const { acked, isUntouched, text } = await neighbourhoodOf(writing)
     let found = 0
-    let onComplete = () => {}
-    const complete = new Promise<void>(resolve => (onComplete = resolve))
+    const changes = new Changes()
     const onMessage = ({ dup }: Message) => {
       if (!dup) found++
-      if (found === acked) onComplete()
+      changes.tell()
     }
     const client = await connectAccepted({ url: server.mqttUrl, ...away, clean: false, onMessage })
-    await Promise.race([complete, client.closed, delay(longestSearch)])
+    await changes.until(() => found === acked, longestSearch)
     await client.disconnect()
     return { acked, isUntouched: isUntouched && found === acked, text: `${text}, ${found} found` }
   }
@@ -173,8 +155,7 @@ async function keepMessages(server: ServerProcess): Promise<() => Promise<Neighb
 async function neighbourhoodOf(writing: Writing): Promise<Neighbourhood> {
   try {
     const { total, unacked, latency } = await writing.stop()
-    const longest = ((latency?.max ?? Number.NaN) / 1_000).toFixed(0)
-    const text = `${total} acked, ${unacked} not, an ack ${longest} ms at most`
+    const text = `${total} acked, ${unacked} not, an ack ${latency?.max.toFixed(0)} ms at most`
     return { acked: total, isUntouched: total > 0 && unacked === 0, text }
   } catch (error) {
     return { acked: 0, isUntouched: false, text: String(error) }
@@ -210,15 +191,16 @@ async function keptShareOf(
   const step = Math.floor(sessions / sampled)
   let found = 0
   for (let place = 0; place < sampled * step; place += step) {
-    let onEnd = () => {}
-    const end = new Promise<void>(resolve => (onEnd = resolve))
-    const onMessage = ({ payload }: { readonly payload: Buffer }) => {
-      if (String(payload) === 'end') onEnd()
+    let isOver = false
+    const changes = new Changes()
+    const onMessage = ({ payload }: Message) => {
+      if (String(payload) === 'end') isOver = true
       else found++
+      changes.tell()
     }
     const client = await connectAccepted({ url: server.mqttUrl, ...away[place], clean: false, onMessage })
     await publisher.publish(topicOf(place), 'end')
-    await within(end, 'what a session is owed', deadline * 1_000)
+    if (!(await changes.until(() => isOver, deadline * 1_000))) throw new Error('a session does not end')
     await client.takeLeave()
   }
   await publisher.disconnect()
@@ -231,7 +213,7 @@ function watchDisk({ dataDir }: Stage): () => Promise<number> {
   let isOver = false
   const watching = (async () => {
     while (!isOver) {
-      peak = Math.max(peak, await sizeOf(join(dataDir, 'store')))
+      peak = Math.max(peak, await bytesOfStore(storeLocation(dataDir)))
       await delay(restOfDisk)
     }
   })()
@@ -240,18 +222,6 @@ function watchDisk({ dataDir }: Stage): () => Promise<number> {
     await watching
     return peak
   }
-}
-
-async function sizeOf(directory: string): Promise<number> {
-  const names = await readdir(directory, { recursive: true })
-  // A file that was merged into others is gone.
-  const sizes = names.map(name =>
-    stat(join(directory, name)).then(
-      ({ size }) => size,
-      () => 0,
-    ),
-  )
-  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
 }
 
 /** Why writes were refused and connections closed, as `/metrics` has it. */

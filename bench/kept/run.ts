@@ -12,17 +12,11 @@ import { judgeSessions } from './sessions.ts'
  * `full:single` are its parts. Exits with 1 if a bound is missed. Linux only.
  */
 
-const { only, messages, beyond, window } = readOptions({
-  only: '',
-  messages: 3_000,
-  /** Times the bound of a principal that `full` publishes. */
-  beyond: 1.2,
-  /** Messages on their way in it, per connection. 0: of each part its own. */
-  window: 0,
-})
+/** `beyond`: times the bound of a principal that `full` publishes. */
+const { only, messages, beyond } = readOptions({ only: '', messages: 3_000, beyond: 1.2 })
 const judged = new JudgedLines()
 if ('sessions'.startsWith(only)) await judgeSessions(judged, messages)
 if ('filters'.startsWith(only)) await judgeFilters(judged)
 const [part, way = ''] = only.split(':')
-if (part === 'full') await judgeFull(judged, way, beyond, window)
+if (part === 'full') await judgeFull(judged, way, beyond)
 process.exit(judged.broken === 0 ? 0 : 1)

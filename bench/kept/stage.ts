@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { ask, type Thing } from '../../test/helpers/http-client.ts'
 import { connectAccepted, type MqttClient } from '../../test/helpers/mqtt-client.ts'
-import { noRateLimits, type ServerProcess, startServer } from '../../test/helpers/server-process.ts'
-import { endWithUs } from '../peers/peer.ts'
+import { noRateLimits, type ServerProcess } from '../../test/helpers/server-process.ts'
+import { startOwnServer } from '../peers/product.ts'
 import { makeBenchDirectory } from '../program.ts'
 import { WatchedTurns } from '../turns/watched-turns.ts'
 
@@ -30,11 +30,8 @@ export async function openStage(): Promise<Stage> {
   const turns = new WatchedTurns(join(dataDir, 'turns.sock'))
   const { NODE_OPTIONS: watching } = turns.environment
   const options = { NODE_OPTIONS: `${watching} --max-old-space-size=512`, THINGWIRE_TOPICS: 'tele/#' }
-  const server = await startServer({
-    dataDir,
-    environment: { ...noRateLimits, ...turns.environment, ...options },
-  })
-  endWithUs(server.process)
+  const environment = { ...noRateLimits, ...turns.environment, ...options }
+  const server = await startOwnServer({ dataDir, environment })
   return { server, dataDir, turns }
 }
 

@@ -12,19 +12,9 @@ export class Gathering {
   readonly #cell = new Int32Array(new SharedArrayBuffer(4))
   #isTurnOver = true
 
-  /** @param pause milliseconds */
+  /** @param pause milliseconds, no longer than the server has work for */
   constructor(pause = shortestPause) {
-    this.#pause = pause
-  }
-
-  /**
-   * Pauses no longer than the server has work for.
-   *
-   * @param inFlight how many writes wait for their ack, over all connections
-   * @param leastCost of a write to any server, milliseconds
-   */
-  static ofAcks(inFlight: number, leastCost: number): Gathering {
-    return new Gathering(Math.min(longestPause, inFlight * leastCost))
+    this.#pause = Math.min(longestPause, pause)
   }
 
   /** To be called when what was received has been answered. The pause comes when all sockets had their turn. */

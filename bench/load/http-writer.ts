@@ -8,7 +8,7 @@ const statusAt = 9
 /** The largest response, bytes. */
 const room = 65_536
 
-interface HttpWriterSetup extends Pick<HttpWrites, 'host' | 'headers' | 'body' | 'expectedStatus'> {
+interface HttpWriterSetup extends Pick<HttpWrites, 'host' | 'body'> {
   /** In errors. */
   readonly name: string
   readonly port: number
@@ -48,7 +48,7 @@ export class HttpWriter implements Writer {
   }
 
   #take(bytes: Buffer, length: number): number {
-    const { name, expectedStatus, onAcked } = this.#setup
+    const { name, onAcked } = this.#setup
     // An earlier response may stand behind this one.
     const headLength = bytes.subarray(0, length).indexOf(headEnd)
     if (headLength === -1) return 0
@@ -58,8 +58,8 @@ export class HttpWriter implements Writer {
     if (Number.isNaN(end)) throw new Error(`${name}: a response without Content-Length: ${head}`)
     if (end > length) return 0
     if (end < length) throw new Error(`${name}: more than a response was received`)
-    const status = Number(head.slice(statusAt, statusAt + 3))
-    if (status !== expectedStatus)
+    const status = head.slice(statusAt, statusAt + 3)
+    if (status !== '201')
       throw new Error(`${name}: answered with ${status}: ${bytes.toString('utf8', bodyAt, end)}`)
     this.acked++
     onAcked(this, 1)
@@ -67,8 +67,8 @@ export class HttpWriter implements Writer {
   }
 }
 
-function encodeRequest({ host, port, path, headers, body }: HttpWriterSetup): Buffer {
-  const all = { host: `${host}:${port}`, 'content-length': String(Buffer.byteLength(body)), ...headers }
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
-  return Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`)
+function encodeRequest({ host, port, path, body }: HttpWriterSetup): Buffer {
+  const length = Buffer.byteLength(body)
+  const headers = `Host: ${host}:${port}\r\nContent-Type: application/json\r\nContent-Length: ${length}`
+  return Buffer.from(`POST ${path} HTTP/1.1\r\n${headers}\r\n\r\n${body}`)
 }

@@ -45,14 +45,9 @@ export function readyBatches(topic: string, payload: string, qos: 0 | 1, window:
     generate({ cmd: 'publish', topic, payload, qos, messageId, dup: false, retain: false })
   if (qos === 0) {
     const publishes = Math.ceil(window / 2)
-    const batch = [...repeat(publishes, () => publish(0)), generate({ cmd: 'pingreq' })]
-    const ack = generate({ cmd: 'pingresp' })
-    return {
-      count: 2,
-      publishes,
-      bytes: Buffer.concat([...batch, ...batch]),
-      acks: Buffer.concat([ack, ack]),
-    }
+    const batch = Buffer.concat([...repeat(publishes, () => publish(0)), generate({ cmd: 'pingreq' })])
+    const acks = Buffer.concat(repeat(2, () => generate({ cmd: 'pingresp' })))
+    return { count: 2, publishes, bytes: Buffer.concat([batch, batch]), acks }
   }
   const bytes = Buffer.concat(repeat(window, index => publish(index + 1)))
   const acks = Buffer.concat(repeat(window, index => generate({ cmd: 'puback', messageId: index + 1 })))

@@ -17,19 +17,12 @@ export interface Subscription {
   readonly count: number
 }
 
-/** Subscribers of one filter that only count, in a process of their own. Each call throws an Error if one was disconnected. */
-export interface Subscriber {
-  /** Messages so far, of all together. */
-  received(): Promise<number>
-  /** Of the process so far, microseconds. */
-  processorTime(): Promise<number>
-  /** Waits until nothing has come for a second. @returns messages of all together */
-  drained(): Promise<number>
-  close(): Promise<void>
-}
-
-/** Resolves when all are subscribed. @throws Error if a connection or the filter is refused */
-export async function subscribe(subscription: Subscription): Promise<Subscriber> {
+/**
+ * Subscribers of one filter that only count, in a process of their own; resolves when all are subscribed.
+ *
+ * @throws Error if a connection or the filter is refused; each call, if one was disconnected
+ */
+export async function subscribe(subscription: Subscription) {
   const subscribers = new LoadProcess(program)
   try {
     await subscribers.ask('subscribe', subscription)
@@ -37,10 +30,13 @@ export async function subscribe(subscription: Subscription): Promise<Subscriber>
     await subscribers.stop()
     throw error
   }
+  /** Messages so far, of all together. */
   const received = () => subscribers.ask<number>('received')
   return {
     received,
+    /** Of the process so far, microseconds. */
     processorTime: () => subscribers.ask<number>('processorTime'),
+    /** Waits until nothing has come for a second. @returns messages of all together */
     drained: async () => {
       for (let before = await received(); ; ) {
         await subscribers.wait(silence)

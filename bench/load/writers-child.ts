@@ -110,7 +110,7 @@ function inTurn<T>(all: readonly T[], index: number): T {
 function closedLoop(writes: Writes): Loop {
   let isStopped = false
   const [cost, window] = 'topics' in writes ? [leastCost.mqtt, writes.window] : [leastCost.http, 1]
-  const gathering = Gathering.ofAcks(writes.connections * window, cost)
+  const gathering = new Gathering(writes.connections * window * cost)
   return {
     start: () => {
       for (const writer of writers) writer.send(writer.window)

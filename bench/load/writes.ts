@@ -32,14 +32,11 @@ export interface MqttWrites extends Connections {
   readonly window: number
 }
 
-/** POST over HTTP/1.1 connections that are kept, each with one request at a time on its way. */
+/** POST of JSON, answered with 201, over HTTP/1.1 connections that are kept, each with one request at a time on its way. */
 export interface HttpWrites extends Connections {
   /** Connection i posts to `paths[i % paths.length]`. */
   readonly paths: readonly string[]
-  /** On top of Host and Content-Length. */
-  readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  readonly expectedStatus: number
 }
 
 export type Writes = MqttWrites | HttpWrites
@@ -77,6 +74,13 @@ export interface LoadResult {
   readonly latency?: Latency
   /** From when a write was due, and could have been sent, until it was: the delay of the generator itself. */
   readonly lateness?: Latency
+}
+
+/** What is read as the measured stretch begins, and as it ends. */
+export function readings<Value>(read: () => Value | Promise<Value>) {
+  const values: Value[] = []
+  const note = async () => void values.push(await read())
+  return { values, marks: { onBegin: note, onEnd: note } satisfies Marks }
 }
 
 const program = new URL('writers-child.ts', import.meta.url)

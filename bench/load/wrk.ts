@@ -16,7 +16,6 @@ interface Load {
 export interface Posts extends Load {
   /** JSON. */
   readonly body: string
-  readonly expectedStatus: number
 }
 
 export interface Gets extends Load {
@@ -26,25 +25,18 @@ export interface Gets extends Load {
 
 type Answered = Pick<LoadResult, 'done' | 'seconds' | 'processorTime'>
 
-/** What wrk.lua prints. */
-interface Report {
-  readonly done: number
-  readonly microseconds: number
-  readonly failed: number
-}
-
 /**
  * Posts with wrk, from one thread, each connection again as soon as it is answered. wrk never pauses, and costs half of a
  * bare server. It cannot tell latency from the time at which a write was due.
  *
  * @param phases whole seconds; others are rounded up
- * @throws Error if anything but the expected status is answered first, or an error behind it, or a connection fails
+ * @throws Error if anything but 201 is answered first, or an error behind it, or a connection fails
  * @throws ProgramMissing
  */
 export async function post(posts: Posts, phases: Phases, marks: Marks): Promise<Answered> {
-  const { url, body, expectedStatus } = posts
+  const { url, body } = posts
   const headers = { 'content-type': 'application/json' }
-  await assertStatus(await fetch(url, { method: 'POST', headers, body }), expectedStatus)
+  await assertStatus(await fetch(url, { method: 'POST', headers, body }), 201)
   return await drive(posts, ['post', body], phases, marks)
 }
 
@@ -75,17 +67,14 @@ async function drive(
   return { done, seconds: microseconds / 1e6, processorTime }
 }
 
-async function runWrk(
-  { url, connections }: Load,
-  asked: readonly string[],
-  seconds: number,
-): Promise<Report> {
+async function runWrk({ url, connections }: Load, asked: readonly string[], seconds: number) {
   const options = [`-c${connections}`, `-d${Math.ceil(seconds)}s`, '--timeout', '30s', '-s', script]
   const running = promisify(execFile)('wrk', ['-t1', ...options, url, '--', ...asked])
   endWithUs(running.child)
   try {
     const { stdout } = await running
-    const report: Report = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '')
+    const printed = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '')
+    const report: Readonly<Record<'done' | 'microseconds' | 'failed', number>> = printed
     if (report.failed > 0) throw new Error(`wrk: ${report.failed} requests failed`)
     return report
   } catch (error) {

@@ -1,9 +1,9 @@
-import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
 import { generate } from 'mqtt-packet'
 import { Strace } from '../../test/fault/strace.ts'
 import { connectMqtt, publishPacket } from '../../test/helpers/mqtt-client.ts'
 import { idOf } from '../peers/peer.ts'
-import { type Memory, withMeasuredServer } from './measured-server.ts'
+import { pour, withMeasuredServer } from './measured-server.ts'
 
 export interface Flood {
   readonly transport: 'TCP' | 'WebSocket'
@@ -11,14 +11,6 @@ export interface Flood {
   readonly padding: number
   readonly packetsPerSegment: number
   readonly qos: 0 | 1
-}
-
-export interface FloodResult extends Memory {
-  /** Highest resident memory under an ordinary load of writes of the same size, before; bytes. */
-  readonly ordinaryPeak: number
-  /** Packets handed to the client's socket. */
-  readonly sent: number
-  readonly acked: number
 }
 
 /** How long each fsync of the store takes, milliseconds. */
@@ -31,11 +23,9 @@ const prepared = { packets: 50_000, bytes: 64_000_000 }
  * Sends writes as fast as the socket takes them, on one connection, while the store is slow.
  *
  * @param duration milliseconds
+ * @returns packets sent and acked, and the memory that they cost beyond an ordinary load of writes of the same size, bytes
  */
-export function measureFlood(
-  { transport, padding, packetsPerSegment, qos }: Flood,
-  duration: number,
-): Promise<FloodResult> {
+export function measureFlood({ transport, padding, packetsPerSegment, qos }: Flood, duration: number) {
   return withMeasuredServer(async ({ server, thing, loadOrdinarily, measure }) => {
     const bodyOf = (value: number) =>
       Buffer.from(`{"values":[{"key":"n","value":${value}}]}${' '.repeat(padding)}`)
@@ -56,28 +46,12 @@ export function measureFlood(
     const slowness = ['-e', 'trace=fdatasync', '-e', `inject=fdatasync:delay_enter=${fsyncDelay * 1000}`]
     const strace = await Strace.attach(idOf(server), slowness)
     let sent = 0
-    const memory = await measure(async () => {
-      const end = performance.now() + duration
-      for (let next = 0; performance.now() < end; next = (next + 1) % segments.length) {
-        const segment = segments[next] ?? Buffer.alloc(0)
-        const goesOn = client.stream.write(segment)
-        sent += packetsPerSegment
-        if (goesOn) await new Promise(resolve => setImmediate(resolve))
-        else await drained(client.stream, end - performance.now())
-      }
+    const { peak } = await measure(async () => {
+      sent = packetsPerSegment * (await pour(client.stream, segments, delay(duration)))
     })
     const acked = client.acknowledgements.length
     await client.destroy()
     await strace.detach()
-    return { ...memory, ordinaryPeak, sent, acked }
+    return { sent, acked, cost: peak - ordinaryPeak }
   })
-}
-
-/** Resolves when the stream takes more, or the time is over. */
-async function drained(stream: NodeJS.EventEmitter, time: number): Promise<void> {
-  await once(stream, 'drain', { signal: AbortSignal.timeout(Math.max(1, Math.ceil(time))) }).catch(
-    (error: unknown) => {
-      if ((error as Error).name !== 'AbortError') throw error
-    },
-  )
 }

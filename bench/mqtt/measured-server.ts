@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createThing, type Thing } from '../../test/helpers/http-client.ts'
 import { connectMqtt } from '../../test/helpers/mqtt-client.ts'
@@ -11,20 +12,13 @@ const settling = 1_000
 /** Not more writes, nor bytes, than this make an ordinary load. */
 const ordinary = { writes: 10_000, bytes: 100_000_000, inFlight: 16 }
 
-/** Bytes of resident memory. */
-export interface Memory {
-  /** Of the server when it is idle. */
-  readonly before: number
-  /** Highest while it was measured. */
-  readonly peak: number
-}
-
 export interface MeasuredServer {
   readonly server: ServerProcess
   readonly thing: Thing
   /** Writes this body again and again, over TCP at QoS 1, few at a time, as clients that wait for their acks do. */
   loadOrdinarily(body: Uint8Array): Promise<void>
-  measure(task: () => Promise<void>): Promise<Memory>
+  /** Bytes of resident memory: of the server when it is idle, and the highest during the task. */
+  measure(task: () => Promise<void>): Promise<{ readonly before: number; readonly peak: number }>
 }
 
 /** Runs the task on a server in a process of its own, as users run it, that has one thing. Linux only. */
@@ -54,4 +48,32 @@ export function withMeasuredServer<T>(task: (measured: MeasuredServer) => Promis
       },
     })
   })
+}
+
+/**
+ * Writes pieces, in turn, as fast as the socket takes them.
+ *
+ * @param most bytes @param end before they are written
+ * @returns how many pieces were written
+ */
+export async function pour(
+  stream: Writable,
+  pieces: readonly Buffer[],
+  end: Promise<unknown>,
+  most = Number.POSITIVE_INFINITY,
+): Promise<number> {
+  let isOver = false
+  const over = end.then(() => {
+    isOver = true
+  })
+  let count = 0
+  for (let bytes = 0; !isOver && bytes < most; count++) {
+    const piece = pieces[count % pieces.length] ?? Buffer.alloc(0)
+    bytes += piece.length
+    const goesOn = stream.write(piece)
+    await (goesOn
+      ? new Promise(resolve => setImmediate(resolve))
+      : Promise.race([new Promise(resolve => stream.once('drain', resolve)), over]))
+  }
+  return count
 }

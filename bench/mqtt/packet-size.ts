@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream'
 import { connectMqtt, openMqtt } from '../../test/helpers/mqtt-client.ts'
 import type { ServerProcess } from '../../test/helpers/server-process.ts'
 import { frameHeader, opcodes, openRawWebSocket } from '../../test/mqtt/connection/raw-web-socket.ts'
-import { type Memory, withMeasuredServer } from './measured-server.ts'
+import { pour, withMeasuredServer } from './measured-server.ts'
 
 /** The most that the length of an MQTT packet can say. */
 const largest = 268_435_455
@@ -10,82 +10,47 @@ const connectPacket = Buffer.from([0x10, 0xff, 0xff, 0xff, 0x7f])
 const publishPacket = Buffer.from([0x30, 0xff, 0xff, 0xff, 0x7f])
 const piece = Buffer.alloc(64 * 1024)
 
-/** What announces 256 MB, and goes on sending them. Each resolves when the connection is closed. */
-const attacks = {
-  'CONNECT over TCP': ({ mqttUrl }) => sendPacket(mqttUrl, connectPacket),
-  'PUBLISH over TCP': ({ mqttUrl }) => sendPublish(mqttUrl),
-  'CONNECT over WebSocket': ({ webSocketUrl }) => sendPacket(webSocketUrl, connectPacket),
-  'PUBLISH over WebSocket': ({ webSocketUrl }) => sendPublish(webSocketUrl),
-  'one WebSocket frame': ({ webSocketUrl }) => sendFrame(webSocketUrl),
-  'WebSocket frames of 64 KiB, one message': ({ webSocketUrl }) => sendFragments(webSocketUrl, piece),
-  'WebSocket frames of one byte, one message': ({ webSocketUrl }) =>
-    sendFragments(webSocketUrl, Buffer.alloc(1)),
-} satisfies Record<string, (server: ServerProcess) => Promise<number>>
-
-export type Attack = keyof typeof attacks
-export const attackNames = Object.keys(attacks) as Attack[]
-
-export interface AttackResult extends Memory {
-  /** Most bytes that one connection handed to its socket before it was closed. */
-  readonly sent: number
+interface Announced {
+  readonly stream: Writable
+  readonly closed: Promise<void>
 }
 
-/** @param connections how many connections do it, one after another */
-export function measureAttack(name: Attack, connections: number): Promise<AttackResult> {
+/** What announces 256 MB. */
+export const attacks: Readonly<Record<string, (server: ServerProcess) => Promise<Announced>>> = {
+  'CONNECT over TCP': ({ mqttUrl }) => announceConnect(mqttUrl),
+  'PUBLISH over TCP': ({ mqttUrl }) => announcePublish(mqttUrl),
+  'CONNECT over WebSocket': ({ webSocketUrl }) => announceConnect(webSocketUrl),
+  'PUBLISH over WebSocket': ({ webSocketUrl }) => announcePublish(webSocketUrl),
+  'one WebSocket frame': async ({ webSocketUrl }) => {
+    const { socket, closed } = await openRawWebSocket(webSocketUrl)
+    socket.write(Buffer.concat([frameHeader(opcodes.binary, largest), connectPacket]))
+    return { stream: socket, closed }
+  },
+}
+
+/** Goes on sending until the connection is closed. @returns bytes: those sent, and of memory that it cost */
+export function measureAttack(attack: (server: ServerProcess) => Promise<Announced>) {
   return withMeasuredServer(async ({ server, loadOrdinarily, measure }) => {
     await loadOrdinarily(Buffer.from('{"values":[{"key":"n","value":1}]}'))
     let sent = 0
-    const memory = await measure(async () => {
-      for (let made = 0; made < connections; made++) sent = Math.max(sent, await attacks[name](server))
+    const { before, peak } = await measure(async () => {
+      const { stream, closed } = await attack(server)
+      sent = piece.length * (await pour(stream, [piece], closed, largest))
+      stream.destroy()
+      await closed
     })
-    return { ...memory, sent }
+    return { sent, cost: peak - before }
   })
 }
 
-async function sendPacket(url: string, announcement: Buffer): Promise<number> {
+async function announceConnect(url: string): Promise<Announced> {
   const client = await openMqtt({ url })
-  client.sendBytes(announcement)
-  return await sendUntilClosed(client.stream, client.closed, piece)
+  client.sendBytes(connectPacket)
+  return client
 }
 
-async function sendPublish(url: string): Promise<number> {
+async function announcePublish(url: string): Promise<Announced> {
   const client = await connectMqtt({ url })
   client.sendBytes(publishPacket)
-  return await sendUntilClosed(client.stream, client.closed, piece)
-}
-
-async function sendFrame(url: string): Promise<number> {
-  const { socket, closed } = await openRawWebSocket(url)
-  socket.write(frameHeader(opcodes.binary, largest))
-  socket.write(connectPacket)
-  return await sendUntilClosed(socket, closed, piece)
-}
-
-async function sendFragments(url: string, content: Buffer): Promise<number> {
-  const { socket, closed } = await openRawWebSocket(url)
-  const fragment = (opcode: number) => Buffer.concat([frameHeader(opcode, content.length, false), content])
-  const following = fragment(opcodes.continuation)
-  const perSegment = Math.ceil(piece.length / following.length)
-  socket.write(Buffer.concat([frameHeader(opcodes.binary, connectPacket.length, false), connectPacket]))
-  const segment = Buffer.concat(Array.from({ length: perSegment }, () => following))
-  return await sendUntilClosed(socket, closed, segment)
-}
-
-/** @returns how many bytes were sent, at most as many as were announced */
-async function sendUntilClosed(stream: Writable, closed: Promise<void>, bytes: Buffer): Promise<number> {
-  let open = true
-  const ended = closed.then(() => {
-    open = false
-  })
-  let sent = 0
-  while (open && sent < largest) {
-    sent += bytes.length
-    const goesOn = stream.write(bytes)
-    await (goesOn
-      ? new Promise(resolve => setImmediate(resolve))
-      : Promise.race([new Promise(resolve => stream.once('drain', resolve)), ended]))
-  }
-  stream.destroy()
-  await ended
-  return sent
+  return client
 }

@@ -3,10 +3,11 @@ import { resolve } from 'node:path'
 import { Redis } from 'ioredis'
 import { type RunningNodes, startNodes } from '../../test/helpers/cluster.ts'
 import { noRateLimits } from '../../test/helpers/server-process.ts'
+import { readings } from '../load/writes.ts'
 import { idOf } from '../peers/peer.ts'
 import { processorTime } from '../peers/processes.ts'
 import { createProgress, median, readOptions, rotated } from '../program.ts'
-import { type Door, Load } from './load.ts'
+import { type Door, openLoad, type RunLoad } from './load.ts'
 
 /**
  * `npm run bench:nodes [-- --seconds 6 --rounds 5 --only full]`: what a durable write costs on two nodes on one Redis, which
@@ -43,30 +44,15 @@ const bounds: Readonly<Partial<Record<keyof Measured, { readonly ratio: number; 
 /** Seconds, before each measurement. */
 const warmUp = 2
 
-/** What is used; of a stretch, a write. */
-interface Usage {
-  /** Microseconds of processor time, of all nodes together. */
-  readonly nodes: number
-  /** Times that Redis has read from a connection: a request, or several sent together. */
-  readonly roundTrips: number
-  /** Microseconds of processor time. */
-  readonly redis: number
-  /** Commands that Redis was sent by nodes, and those that scripts ran. */
-  readonly commands: number
-}
-
-interface Measured extends Usage {
-  /** Writes acknowledged a second. */
-  readonly rate: number
-}
-
-const figures: Readonly<Record<keyof Measured, string>> = {
+/** Of a stretch, a write. A round trip is one time that Redis has read from a connection: a request, or several sent together. */
+const figures = {
   nodes: 'processor time of the nodes a write, us',
   roundTrips: 'round trips to Redis a write',
   redis: 'processor time of Redis a write, us',
-  commands: 'commands run by Redis a write',
   rate: 'writes acknowledged a second',
 }
+type Measured = Readonly<Record<keyof typeof figures, number>>
+type Usage = Omit<Measured, 'rate'>
 
 /** Of one round. */
 interface Round {
@@ -93,26 +79,29 @@ async function start(count: number, command?: string): Promise<RunningNodes> {
 }
 
 async function benchLoads(): Promise<void> {
-  const one = [await start(1)]
-  const two = [await start(2)]
-  const apart = [await start(1), await start(1)]
+  const parts = {
+    one: [await start(1)],
+    two: [await start(2)],
+    apart: [await start(1), await start(1)],
+  }
   const onProgress = createProgress(loads.length * rounds, done => `rounds done: ${done}`)
   let done = 0
   for (const load of loads) {
-    const { door } = load
-    const isFull = load.rate === 'full'
-    const onOne = await Load.open(door, nodesOf(one))
-    const onTwo = await Load.open(door, nodesOf(two))
-    const onApart = await Load.open(door, nodesOf(apart))
-    const most = async () => (await measure(two, onTwo, Number.POSITIVE_INFINITY)).rate / 2
-    const rate = await rateOf(load, most)
+    const open = (part: keyof typeof parts) =>
+      openLoad(
+        load.door,
+        parts[part].flatMap(({ nodes }) => nodes),
+      )
+    const onParts = { one: await open('one'), two: await open('two'), apart: await open('apart') }
+    const run = (part: keyof typeof parts, each: number) => measure(parts[part], onParts[part], each)
+    const rate = await rateOf(load, async () => (await run('two', Number.POSITIVE_INFINITY)).rate / 2)
     const measured: Round[] = []
     for (let round = 0; round < rounds; round++) {
       // In turn, so that neither is always the first.
-      const first = round % 2 === 0 ? await measure(two, onTwo, 2 * rate) : undefined
-      const against = await (isFull ? measure(apart, onApart, rate) : measure(one, onOne, rate))
-      const ofOne = await measure(one, onOne, 2 * rate)
-      measured.push({ two: first ?? (await measure(two, onTwo, 2 * rate)), against, one: ofOne })
+      const first = round % 2 === 0 ? await run('two', 2 * rate) : undefined
+      const against = await run(load.rate === 'full' ? 'apart' : 'one', rate)
+      const one = await run('one', 2 * rate)
+      measured.push({ two: first ?? (await run('two', 2 * rate)), against, one })
       onProgress(++done)
     }
     judge(load, measured)
@@ -124,7 +113,7 @@ async function benchBefore(command: string): Promise<void> {
   const builds = [await start(1), await start(1, command)]
   for (const door of ['MQTT', 'HTTP'] as const) {
     const sides = await Promise.all(
-      builds.map(async build => ({ build, load: await Load.open(door, build.nodes) })),
+      builds.map(async build => ({ build, load: await openLoad(door, build.nodes) })),
     )
     const ratios: number[] = []
     for (let round = 0; round < rounds; round++) {
@@ -142,10 +131,6 @@ async function benchBefore(command: string): Promise<void> {
   }
 }
 
-function nodesOf(parts: readonly RunningNodes[]) {
-  return parts.flatMap(({ nodes }) => nodes)
-}
-
 function nameOf({ door, rate }: LoadSetup): string {
   return `${door}, ${typeof rate === 'string' ? `${rate} load` : `${rate} writes/s to each node`}`
 }
@@ -160,22 +145,14 @@ async function rateOf({ rate }: LoadSetup, most: () => Promise<number>): Promise
 }
 
 /** @param parts what uses a Redis each */
-async function measure(parts: readonly RunningNodes[], load: Load, rate: number): Promise<Measured> {
+async function measure(parts: readonly RunningNodes[], load: RunLoad, rate: number): Promise<Measured> {
   const meters = parts.map(cluster => ({ cluster, client: new Redis(cluster.redis.url) }))
-  const read = async () =>
-    sum(await Promise.all(meters.map(({ cluster, client }) => usageOf(cluster, client))))
+  const { values, marks } = readings(async () =>
+    sum(await Promise.all(meters.map(({ cluster, client }) => usageOf(cluster, client)))),
+  )
   try {
-    let begin = sum([])
-    let end = begin
-    const marks = {
-      onBegin: async () => {
-        begin = await read()
-      },
-      onEnd: async () => {
-        end = await read()
-      },
-    }
-    const { done, seconds: took } = await load.run(rate, { warmUp, measured: seconds }, marks)
+    const { done, seconds: took } = await load(rate, { warmUp, measured: seconds }, marks)
+    const [begin = sum([]), end = begin] = values
     return { ...mapUsage(name => (end[name] - begin[name]) / done), rate: done / took }
   } finally {
     for (const { client } of meters) client.disconnect()
@@ -184,13 +161,11 @@ async function measure(parts: readonly RunningNodes[], load: Load, rate: number)
 
 /** Since the cluster was started. */
 async function usageOf({ nodes, redis }: RunningNodes, client: Redis): Promise<Usage> {
-  const stats = await client.info('stats')
-  const stat = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(stats)?.[1])
+  const reads = /^total_reads_processed:(\d+)/m.exec(await client.info('stats'))?.[1]
   return {
     nodes: nodes.reduce((total, node) => total + processorTime(idOf(node)), 0),
     redis: processorTime(idOf(redis)),
-    roundTrips: stat('total_reads_processed'),
-    commands: stat('total_commands_processed'),
+    roundTrips: Number(reads),
   }
 }
 
@@ -199,7 +174,7 @@ function sum(all: readonly Usage[]): Usage {
 }
 
 function mapUsage(of: (name: keyof Usage) => number): Usage {
-  return { nodes: of('nodes'), roundTrips: of('roundTrips'), redis: of('redis'), commands: of('commands') }
+  return { nodes: of('nodes'), roundTrips: of('roundTrips'), redis: of('redis') }
 }
 
 /** Of each figure the median over the rounds, and that of the ratios within a round. */

@@ -7,7 +7,12 @@ import { createLevelStore } from '../../src/store/level/index.ts'
 import { openThings } from '../../src/things.ts'
 import { built } from '../../test/helpers/built.ts'
 import type { Thing } from '../../test/helpers/http-client.ts'
-import { noRateLimits, type ServerProcess, startServer } from '../../test/helpers/server-process.ts'
+import {
+  noRateLimits,
+  type ServerProcess,
+  type ServerSetup,
+  startServer,
+} from '../../test/helpers/server-process.ts'
 import { fill } from './fill.ts'
 import { endWithUs, idOf, type Peer } from './peer.ts'
 
@@ -53,6 +58,19 @@ export async function copyStore({ dataDir }: FilledStore, parent: string): Promi
   return copy
 }
 
+/** A server that ends with this process. */
+export async function startOwnServer(setup: ServerSetup): Promise<ServerProcess> {
+  const server = await startServer(setup)
+  endWithUs(server.process)
+  return server
+}
+
+/** The figures of a server now, by the name of a metric. */
+export async function metricsOf({ url }: ServerProcess): Promise<(name: string) => number> {
+  const metrics = await (await fetch(`${url}/metrics`)).text()
+  return name => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(metrics)?.[1])
+}
+
 export interface Product extends Peer {
   readonly server: ServerProcess
   readonly httpPort: number
@@ -89,9 +107,8 @@ export async function startProductOn(
   const environment = { ...defaults, THINGWIRE_ADMIN_KEY: filled.adminKey, ...own }
   await built()
   const begin = performance.now()
-  const server = await startServer({ dataDir, environment, command })
+  const server = await startOwnServer({ dataDir, environment, command })
   const secondsToReady = (performance.now() - begin) / 1_000
-  endWithUs(server.process)
   const processId = idOf(server)
   return {
     server,
@@ -99,10 +116,7 @@ export async function startProductOn(
     httpPort: Number(new URL(server.url).port),
     processId,
     secondsToReady,
-    recordsStored: async () => {
-      const metrics = await (await fetch(`${server.url}/metrics`)).text()
-      return Number(/^thingwire_records_stored_total (\d+)/m.exec(metrics)?.[1])
-    },
+    recordsStored: async () => (await metricsOf(server))('thingwire_records_stored_total'),
     processes: { product: processId },
     stop: async () => {
       await server.stop()

@@ -10,11 +10,12 @@ import { createCompactingStore } from '../../src/store/level/store.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { openThings } from '../../src/things.ts'
 import { type Thing, write } from '../../test/helpers/http-client.ts'
-import { noRateLimits, type ServerProcess, startServer } from '../../test/helpers/server-process.ts'
+import { noRateLimits, type ServerProcess } from '../../test/helpers/server-process.ts'
 import { noPacking, packStore } from '../compaction/packed-store.ts'
 import { startWriting, steadily } from '../load/writes.ts'
-import { endWithUs, idOf } from '../peers/peer.ts'
+import { idOf } from '../peers/peer.ts'
 import { residentMemory } from '../peers/processes.ts'
+import { startOwnServer } from '../peers/product.ts'
 import { HttpLooks } from './http-looks.ts'
 import type { Question } from './questions.ts'
 import { key, rowsFor } from './rows.ts'
@@ -71,7 +72,10 @@ export async function makeProductSide(shape: Shape, parent: string, records: num
     name: shape.name,
     bytesPerRecord: (await bytesOfStore(location)) / records,
     secondsToPack,
-    open: async environment => open(await start(kept, environment), kept),
+    open: async own => {
+      const environment = { ...noRateLimits, THINGWIRE_ADMIN_KEY: kept.adminKey, ...own }
+      return open(await startOwnServer({ dataDir: kept.dataDir, environment }), kept)
+    },
     remove: () => rm(kept.dataDir, { recursive: true }),
   }
 }
@@ -109,13 +113,6 @@ function nextBatch(rows: Rows, size: number): NewRecord[] {
     batch.push({ key, datetime, value: JSON.stringify(value), place: batch.length, explicit: true })
   }
   return batch
-}
-
-async function start({ dataDir, adminKey }: Kept, own: NodeJS.ProcessEnv = {}): Promise<ServerProcess> {
-  const environment = { ...noRateLimits, THINGWIRE_ADMIN_KEY: adminKey, ...own }
-  const server = await startServer({ dataDir, environment })
-  endWithUs(server.process)
-  return server
 }
 
 function open(server: ServerProcess, { thing, writers }: Kept): OpenProduct {
