@@ -9,10 +9,6 @@ export interface Session extends ProductSetup {
   readonly seconds: number
   /** Before it. */
   readonly warmUp: number
-  /** Of the publishers to one thing. */
-  readonly connections: number
-  /** Publishes of a connection that wait for their acks, in a closed loop. */
-  readonly window: number
 }
 
 /** What was measured of one side in one round. */

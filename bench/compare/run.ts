@@ -17,15 +17,13 @@ const values = readOptions({
   rounds: 4,
   seconds: 1,
   only: '',
-  connections: 10,
-  window: 100,
   records: 2_000_000,
   /** Where the stores are: a directory on the disk that is to be measured. */
   directory: tmpdir(),
   /** Other trees, built, to be measured in the place of the peers. */
   before: [],
 })
-const { rounds, seconds, records, connections, window } = values
+const { rounds, seconds, records } = values
 const judgedFrom = 2_000_000
 const longestWarmUp = 3
 
@@ -43,7 +41,7 @@ const filled = await fillStore(directory, records, done =>
   report(`the store holds ${done.toLocaleString('en')} records`),
 )
 const warmUp = Math.min(seconds, longestWarmUp)
-const session = { directory, filled, seconds, warmUp, connections, window }
+const session = { directory, filled, seconds, warmUp }
 for (const comparison of chosen) outcomes.push(await compare(comparison, session, rounds, report))
 console.log(
   `${records.toLocaleString('en')} records in the store, ${rounds} rounds of ${seconds} s, ` +

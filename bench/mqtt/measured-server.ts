@@ -53,7 +53,7 @@ export function withMeasuredServer<T>(task: (measured: MeasuredServer) => Promis
 /**
  * Writes pieces, in turn, as fast as the socket takes them.
  *
- * @param most bytes @param end before they are written
+ * @param end ends it @param most bytes at most
  * @returns how many pieces were written
  */
 export async function pour(

@@ -54,12 +54,7 @@ const figures = {
 type Measured = Readonly<Record<keyof typeof figures, number>>
 type Usage = Omit<Measured, 'rate'>
 
-/** Of one round. */
-interface Round {
-  readonly two: Measured
-  readonly against: Measured
-  readonly one: Measured
-}
+type Round = Readonly<Record<'two' | 'against' | 'one', Measured>>
 
 let broken = 0
 const clusters: RunningNodes[] = []
@@ -87,14 +82,16 @@ async function benchLoads(): Promise<void> {
   const onProgress = createProgress(loads.length * rounds, done => `rounds done: ${done}`)
   let done = 0
   for (const load of loads) {
-    const open = (part: keyof typeof parts) =>
-      openLoad(
-        load.door,
-        parts[part].flatMap(({ nodes }) => nodes),
-      )
+    const open = (part: keyof typeof parts) => {
+      const nodes = parts[part].flatMap(cluster => cluster.nodes)
+      return openLoad(load.door, nodes)
+    }
     const onParts = { one: await open('one'), two: await open('two'), apart: await open('apart') }
     const run = (part: keyof typeof parts, each: number) => measure(parts[part], onParts[part], each)
-    const rate = await rateOf(load, async () => (await run('two', Number.POSITIVE_INFINITY)).rate / 2)
+    const { POSITIVE_INFINITY: most } = Number
+    // Of what two nodes do at full load, a half of each one's.
+    const half = async () => Math.round((await run('two', most)).rate / 4)
+    const rate = load.rate === 'full' ? most : load.rate === 'half' ? await half() : load.rate
     const measured: Round[] = []
     for (let round = 0; round < rounds; round++) {
       // In turn, so that neither is always the first.
@@ -133,15 +130,6 @@ async function benchBefore(command: string): Promise<void> {
 
 function nameOf({ door, rate }: LoadSetup): string {
   return `${door}, ${typeof rate === 'string' ? `${rate} load` : `${rate} writes/s to each node`}`
-}
-
-/**
- * @param most what each of two nodes does at full load
- * @returns writes a second to each node
- */
-async function rateOf({ rate }: LoadSetup, most: () => Promise<number>): Promise<number> {
-  if (rate === 'full') return Number.POSITIVE_INFINITY
-  return rate === 'half' ? Math.round((await most()) / 2) : rate
 }
 
 /** @param parts what uses a Redis each */

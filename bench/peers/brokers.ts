@@ -65,11 +65,7 @@ async function canConnect(port: number): Promise<boolean> {
 export interface StoringPeer extends Peer {
   /** Rows that are committed, as far as the subscriber has reported. */
   stored(): number
-  /**
-   * Waits until so many rows are committed.
-   *
-   * @throws Error if no row is added for some seconds, or the subscriber ends
-   */
+  /** Waits until so many rows are committed. @throws Error if no row is added for some seconds */
   untilStored(rows: number): Promise<void>
 }
 

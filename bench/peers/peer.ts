@@ -37,7 +37,6 @@ const startDeadline = 30_000
 export async function startProgram({ command, args, aptPackage, user }: ProgramSetup): Promise<Child> {
   const child = new Child(command, args, { env, ...user })
   endWithUs(child.process)
-  child.exited.catch(() => {})
   try {
     await once(child.process, 'spawn')
   } catch (error) {

@@ -5,8 +5,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 
 /** User and system time of a process and its children so far, microseconds; it is counted in hundredths of a second. */
 export function processorTime(processId: number): number {
-  const [own, ...children] = [processId, ...childrenOf(processId)]
-  return timeOf(own ?? 0) + children.reduce((sum, child) => sum + processorTime(child), 0)
+  const own = microsecondsOf(ticksOf(processId))
+  return childrenOf(processId).reduce((sum, child) => sum + processorTime(child), own)
 }
 
 /** User and system time of the children of this process that have ended so far, microseconds; counted likewise. */
@@ -52,10 +52,6 @@ export function keepMainThreadOn(core: number, processId: number): void {
 function memoryOf(processId: number, field: string): number {
   const status = readFileSync(`/proc/${processId}/status`, 'utf8')
   return Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(status)?.[1]) * 1024
-}
-
-function timeOf(processId: number): number {
-  return microsecondsOf(ticksOf(processId))
 }
 
 /** utime, stime, and those of children that have ended, are the 14th to 17th field (proc(5)). */

@@ -32,44 +32,39 @@ const goldenRatio = (Math.sqrt(5) - 1) / 2
 /** Milliseconds in which a view is asked for again and again: those of a new process also wait for what V8 compiles. */
 const least = 2_000
 
-/** All sides in turn, each view by a new process, round after round; who begins changes. */
-export async function look(sides: readonly Side[], views: readonly View[], looking: Looking) {
-  const turns: Turn[] = []
-  for (let round = 1; round <= looking.rounds; round++)
-    for (const view of views)
-      turns.push(
-        ...(await lookInTurn(sides, view.name, round, looking, opened => time(opened, view, looking))),
-      )
-  return turns
-}
-
 /** From a late record to the answer that has it: its name among the views. */
 export const lateRecord = 'one late record in the middle'
+const behindLateRecord: View = { ...monthByHour, name: lateRecord }
 
-/** Averages of 30 days in a store to which late records come; `first` is the look behind each of them. */
-export async function lookBehindLateRecords(sides: readonly ProductSide[], looking: Looking) {
-  const turns: Turn[] = []
-  for (let round = 1; round <= looking.rounds; round++)
-    turns.push(
-      ...(await lookInTurn(sides, lateRecord, round, looking, async opened => {
-        const { later } = await time(opened, monthByHour, looking)
-        return { first: await timeBehindLateRecords(opened, looking, round), later }
-      })),
-    )
-  return turns
+export function look(sides: readonly Side[], views: readonly View[], looking: Looking): Promise<Turn[]> {
+  return lookInTurn(sides, views, looking, (opened, view) => time(opened, view, looking))
 }
 
+/** Averages of 30 days in a store to which late records come; `first` is the look behind each of them. */
+export function lookBehindLateRecords(sides: readonly ProductSide[], looking: Looking): Promise<Turn[]> {
+  return lookInTurn(sides, [behindLateRecord], looking, async (opened, view, round) => {
+    const { later } = await time(opened, view, looking)
+    return { first: await timeBehindLateRecords(opened, looking, round), later }
+  })
+}
+
+/** All sides in turn, each view by a new process, round after round; who begins changes. */
 async function lookInTurn<Opened extends OpenSide>(
   sides: readonly Side<Opened>[],
-  view: string,
-  round: number,
+  views: readonly View[],
   { records, rounds }: Looking,
-  task: (opened: Opened) => Promise<Timing>,
+  task: (opened: Opened, view: View, round: number) => Promise<Timing>,
 ): Promise<Turn[]> {
-  report(`${view}: round ${round} of ${rounds}`)
   const turns: Turn[] = []
-  for (const side of rotated(sides, round - 1))
-    turns.push({ view, side: side.name, records, ...(await whileOpen(side, task)) })
+  for (let round = 1; round <= rounds; round++) {
+    for (const view of views) {
+      report(`${view.name}: round ${round} of ${rounds}`)
+      for (const side of rotated(sides, round - 1)) {
+        const timing = await whileOpen(side, opened => task(opened, view, round))
+        turns.push({ view: view.name, side: side.name, records, ...timing })
+      }
+    }
+  }
   return turns
 }
 
@@ -78,7 +73,7 @@ async function timeBehindLateRecords(opened: OpenProduct, { records, looks }: Lo
   const times: number[] = []
   for (let place = 1; place <= looks; place++) {
     await opened.writeLate(middle + place * 60 * gap + round)
-    times.push(await ask(opened, monthByHour, place * step + gap, records))
+    times.push(await ask(opened, behindLateRecord, place * step + gap, records))
   }
   return times
 }

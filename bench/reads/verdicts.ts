@@ -17,16 +17,16 @@ export interface Judged {
 type When = 'first' | 'later'
 type Limits = readonly [floor: number, aim: number]
 
-/** What the looks of one store without other writes are held to: times of the product as shares of a peer's. */
-const bars: readonly { view: string; when: When; peer: string; limits: Limits }[] = [
+/** What the looks of one store are held to: times of the product as shares of a peer's, or else of its own later looks. */
+const bars: readonly { view: string; when: When; peer?: string; limits: Limits }[] = [
   { view: monthByHour.name, when: 'first', peer: 'SQLite', limits: [1, 0.5] },
   { view: monthByHour.name, when: 'later', peer: 'PostgreSQL', limits: [0.2, 0.05] },
   { view: dayByMinute.name, when: 'first', peer: 'SQLite', limits: [1.5, 1] },
   { view: dayByMinute.name, when: 'later', peer: 'SQLite', limits: [0.5, 0.2] },
   { view: latest.name, when: 'later', peer: 'SQLite', limits: [1.5, 1] },
   { view: lastThousand.name, when: 'later', peer: 'SQLite', limits: [1.5, 1] },
+  { view: lateRecord, when: 'first', limits: [3, 1.5] },
 ]
-const lateLimits: Limits = [3, 1.5]
 const largeLimits: Limits = [1.3, 1.1]
 /** Bytes a record of single writes. */
 const diskLimits: Limits = [30, 20]
@@ -36,24 +36,16 @@ const csvLimits: Limits = [30, 20]
 /** The bars of a store, of those views that were asked for. */
 export function judgeLooks(turns: readonly Turn[], records: number): Judged[] {
   const own = turns.filter(turn => turn.records === records)
-  return shapes.flatMap(({ name: side }) => [
-    ...bars
-      .filter(({ view }) => own.some(turn => turn.view === view))
-      .map(({ view, when, peer, limits }) =>
-        ratio(`${view}, ${when}`, `${side} / ${peer}`, limits, {
-          over: timesOf(own, view, side, when),
-          under: timesOf(own, view, peer, when),
-        }),
-      ),
-    ...(own.some(turn => turn.view === lateRecord)
-      ? [
-          ratio(`${lateRecord}, next look / later look`, side, lateLimits, {
-            over: timesOf(own, lateRecord, side, 'first'),
-            under: timesOf(own, lateRecord, side, 'later'),
-          }),
-        ]
-      : []),
-  ])
+  const asked = bars.filter(({ view }) => own.some(turn => turn.view === view))
+  return shapes.flatMap(({ name: side }) =>
+    asked.map(({ view, when, peer, limits }) => {
+      const over = timesOf(own, view, side, when)
+      if (peer === undefined)
+        return ratio(`${view}, next look / later look`, side, limits, over, timesOf(own, view, side, 'later'))
+      const under = timesOf(own, view, peer, when)
+      return ratio(`${view}, ${when}`, `${side} / ${peer}`, limits, over, under)
+    }),
+  )
 }
 
 /** Whether a look costs its buckets, and not the records of the store. Nothing unless both sizes were measured. */
@@ -61,12 +53,11 @@ export function judgeGrowth(turns: readonly Turn[]): Judged[] {
   const ofView = turns.filter(({ view }) => view === monthByHour.name)
   const [large, small] = [largeStore, judgedFrom].map(size => ofView.filter(turn => turn.records === size))
   if (!large?.length || !small?.length) return []
-  return shapes.map(({ name: side }) =>
-    ratio(`${monthByHour.name}, later, 20 M / 2.6 M records`, side, largeLimits, {
-      over: timesOf(large, monthByHour.name, side, 'later'),
-      under: timesOf(small, monthByHour.name, side, 'later'),
-    }),
-  )
+  const name = `${monthByHour.name}, later, 20 M / 2.6 M records`
+  return shapes.map(({ name: side }) => {
+    const [over, under] = [large, small].map(all => timesOf(all, monthByHour.name, side, 'later'))
+    return ratio(name, side, largeLimits, over ?? [], under ?? [])
+  })
 }
 
 export function judgeDisk(measure: string, bytesPerRecord: number): Judged {
@@ -85,12 +76,7 @@ function timesOf(turns: readonly Turn[], view: string, side: string, when: When)
   return turns.filter(turn => turn.view === view && turn.side === side).map(turn => turn[when])
 }
 
-function ratio(
-  name: string,
-  measure: string,
-  limits: Limits,
-  { over, under }: { readonly over: Rounds; readonly under: Rounds },
-): Judged {
+function ratio(name: string, measure: string, limits: Limits, over: Rounds, under: Rounds): Judged {
   const figure = median(over.flat()) / median(under.flat())
   const each = over.map((times, round) => median(times) / median(under[round] ?? []))
   return judgedAs(name, measure, limits, each, figure)

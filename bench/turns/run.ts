@@ -38,7 +38,7 @@ const largestWrites: Readonly<Record<string, (round: number) => readonly (readon
 
 const directory = await makeBenchDirectory()
 const filled = await fillStore(directory, records)
-const session = { directory, filled, seconds, warmUp: Math.min(seconds, 3), connections: 10, window: 100 }
+const session = { directory, filled, seconds, warmUp: Math.min(seconds, 3) }
 const rows: object[] = []
 let worst = 0
 
