@@ -36,24 +36,39 @@ export function rows(outcome: HttpCase['outcome'], table: Readonly<Record<string
   return Object.entries(table).map(([name, row]) => toCase(outcome, name, row))
 }
 
-/** A case of each input of a table. */
+/** Inputs by name, or texts that are named by themselves. */
+type Inputs<Input> = Readonly<Record<string, Input>> | readonly Input[]
+/** Inputs by what each of them is answered. */
+export type Answered<Input> = Readonly<Partial<Record<Answer, Inputs<Input>>>>
+
+/** A case of each input. @param named its name, with `*` in place of that of the input */
 export function each<Input>(
   outcome: HttpCase['outcome'],
-  inputs: Readonly<Record<string, Input>>,
-  nameOf: (name: string) => string,
-  rowOf: (input: Input, name: string) => Row,
+  named: string,
+  inputs: Inputs<Input>,
+  rowOf: (input: Input) => Row,
 ): HttpCase[] {
-  return Object.entries(inputs).map(([name, input]) => toCase(outcome, nameOf(name), rowOf(input, name)))
+  const entries = Array.isArray(inputs)
+    ? inputs.map((input: Input) => [`${input}`, input] as const)
+    : Object.entries<Input>(inputs)
+  return entries.map(([name, input]) =>
+    toCase(
+      outcome,
+      named.replace('*', () => name.slice(0, 60)),
+      rowOf(input),
+    ),
+  )
 }
 
-/** A case of each of some texts. */
-export function eachText(
-  outcome: HttpCase['outcome'],
-  texts: readonly string[],
-  nameOf: (text: string) => string,
-  rowOf: (text: string) => Row,
+/** As `each`, of a connection that stays open. */
+export function answered<Input>(
+  named: string,
+  groups: Answered<Input>,
+  sendsOf: (input: Input) => Row[0],
 ): HttpCase[] {
-  return texts.map(text => toCase(outcome, nameOf(text), rowOf(text)))
+  return Object.entries(groups).flatMap(([answer, inputs = []]) =>
+    each('open', named, inputs, input => [sendsOf(input), Number(answer) || (answer as Reason)]),
+  )
 }
 
 function toCase(outcome: HttpCase['outcome'], name: string, [sends, answers, headers = {}]: Row): HttpCase {

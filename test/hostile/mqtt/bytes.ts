@@ -67,6 +67,12 @@ export function misannounced(bytes: Buffer, by: number): Buffer {
   return join([firstByte], lengthBytes(content.length + by), content)
 }
 
+/** The packet with other flags in its first byte. */
+export function withFlags(good: Buffer, flags: number): Buffer {
+  const [firstByte = 0] = good
+  return join([(firstByte & 0xf0) | flags], good.subarray(1))
+}
+
 export interface Connect {
   readonly name?: string | Bytes
   readonly level?: number

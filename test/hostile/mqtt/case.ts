@@ -20,18 +20,22 @@ export type Packets = Uint8Array | readonly Uint8Array[]
 /** Cases by name: what is sent, and what is answered. */
 type Answered = Readonly<Record<string, readonly [Packets, ...answers: string[]]>>
 
-/** Cases of what comes first, behind which the connection ends. @param connack code of the only answer, if there is one */
-export function refusing(rows: Readonly<Record<string, Packets>>, connack?: number): MqttCase[] {
-  const answers = connack === undefined ? [] : [`connack ${connack}`]
+/** Cases of what comes first, behind which the connection ends without an answer. */
+export function refusing(rows: Readonly<Record<string, Packets>>, ...answers: readonly string[]): MqttCase[] {
   return Object.entries(rows).map(([name, sends]) => ({
     ...{ name, sends: [sends].flat(), answers },
     outcome: 'closed',
   }))
 }
 
+/** The same with a CONNACK of this code as the only answer. */
+export function refusingWith(connack: number, rows: Readonly<Record<string, Packets>>): MqttCase[] {
+  return refusing(rows, `connack ${connack}`)
+}
+
 /** Cases of what comes behind a good CONNECT, and ends the connection without another word. */
 export function closing(rows: Readonly<Record<string, Packets>>, first = connect()): MqttCase[] {
-  return refusing(rows, 0).map(each => ({ ...each, sends: [first, ...each.sends] }))
+  return refusingWith(0, rows).map(each => ({ ...each, sends: [first, ...each.sends] }))
 }
 
 /** Cases that begin with a CONNECT which is let in, are answered, and leave the connection as it is. */
@@ -47,11 +51,16 @@ export function answering(rows: Answered, first = connect()): MqttCase[] {
   return admitting(rows).map(each => ({ ...each, sends: [first, ...each.sends] }))
 }
 
-/** A table of as many rows as inputs, each with the name and the row that one gives. */
+/** A row of each input. @param named its name, with `*` in place of that of the input, or of the input itself */
 export function table<Input, Row>(
-  inputs: readonly Input[],
-  nameOf: (input: Input) => string,
+  named: string,
+  inputs: Readonly<Record<string, Input>> | readonly Input[],
   rowOf: (input: Input) => Row,
 ): Readonly<Record<string, Row>> {
-  return Object.fromEntries(inputs.map(input => [nameOf(input), rowOf(input)]))
+  const entries = Array.isArray(inputs)
+    ? inputs.map((input: Input) => [input, input] as const)
+    : Object.entries<Input>(inputs)
+  return Object.fromEntries(
+    entries.map(([name, input]) => [named.replace('*', () => `${name}`), rowOf(input)]),
+  )
 }

@@ -1,4 +1,4 @@
-import { each, get, goodBody, type HttpCase, head, rows, write } from '../case.ts'
+import { type Answered, answered, each, get, goodBody, type HttpCase, head, rows, write } from '../case.ts'
 
 const line = 'POST /v2/things/<token> HTTP/1.1'
 const host = 'Host: a'
@@ -63,24 +63,15 @@ function chunks(body: string, ...headers: readonly string[]): readonly string[] 
 }
 
 export const framing: readonly HttpCase[] = [
-  ...each(
-    'closed',
-    ambiguous,
-    name => `${name} is refused`,
-    headers => [[head(line, host, ...headers), goodBody], 'bad_request'],
-  ),
-  ...each(
-    'closed',
-    badChunks,
-    name => `${name} is refused`,
-    body => [chunks(body), 'bad_request'],
-  ),
-  ...each(
-    'half-closed',
-    badChunks,
-    name => `${name} is refused where an upgrade is ignored`,
-    body => [chunks(body, ...ignoredUpgrade), 'bad_request'],
-  ),
+  ...each('closed', '* is refused', ambiguous, headers => [
+    [head(line, host, ...headers), goodBody],
+    'bad_request',
+  ]),
+  ...each('closed', '* is refused', badChunks, body => [chunks(body), 'bad_request']),
+  ...each('half-closed', '* is refused where an upgrade is ignored', badChunks, body => [
+    chunks(body, ...ignoredUpgrade),
+    'bad_request',
+  ]),
   ...rows('open', {
     'chunks are taken': [chunks(goodChunks), 201],
     'chunks are taken where an upgrade is ignored': [chunks(goodChunks, ...ignoredUpgrade), 201],
@@ -143,111 +134,76 @@ export const framing: readonly HttpCase[] = [
 const hidden = head('GET /v2/things/<other-token>/resources/smuggled HTTP/1.1', 'Host: a')
 /** Of `hidden` once its placeholder is filled in. */
 const hiddenLength = hidden.length - '<other-token>'.length + 43
+const hiddenHeader = `Content-Length: ${hiddenLength}`
 
-/** Two lengths, of which the one that a proxy might go by hides a request. */
+const longer = `Content-Length: ${5 + hiddenLength}`
+const lastChunk = `0\r\n\r\n${hidden}`
+
+/** Two lengths, of which the one that a proxy might go by hides a request: headers, and the body last. */
 const pairs: Record<string, readonly string[]> = {
-  'behind a length that is shorter than the chunks': [
-    head(line, host, 'Content-Length: 4', chunked),
-    `5c\r\n${hidden}`,
-  ],
-  'behind the last chunk': [
-    head(line, host, `Content-Length: ${5 + hiddenLength}`, chunked),
-    `0\r\n\r\n${hidden}`,
-  ],
+  'behind a length that is shorter than the chunks': ['Content-Length: 4', chunked, `5c\r\n${hidden}`],
+  'behind the last chunk': [longer, chunked, lastChunk],
   'behind a Transfer-Encoding with a space before its colon': [
-    head(line, host, `Content-Length: ${5 + hiddenLength}`, 'Transfer-Encoding : chunked'),
-    `0\r\n\r\n${hidden}`,
+    ...[longer, 'Transfer-Encoding : chunked', lastChunk],
   ],
-  'behind a Transfer-Encoding of two codings': [
-    head(line, host, `Content-Length: ${5 + hiddenLength}`, 'Transfer-Encoding: chunked, cow'),
-    `0\r\n\r\n${hidden}`,
-  ],
-  'behind two Transfer-Encodings': [
-    head(line, host, `Content-Length: ${5 + hiddenLength}`, chunked, 'Transfer-Encoding: cow'),
-    `0\r\n\r\n${hidden}`,
-  ],
-  'behind two Transfer-Encodings without a length': [
-    head(line, host, chunked, 'Transfer-encoding: identity'),
-    `0\r\n\r\n${hidden}`,
-  ],
-  'behind a tab in Transfer-Encoding': [
-    head(line, host, `Content-Length: ${5 + hiddenLength}`, 'Transfer-Encoding:\tchunked'),
-    `0\r\n\r\n${hidden}`,
-  ],
+  'behind a Transfer-Encoding of two codings': [longer, 'Transfer-Encoding: chunked, cow', lastChunk],
+  'behind two Transfer-Encodings': [longer, chunked, 'Transfer-Encoding: cow', lastChunk],
+  'behind two Transfer-Encodings without a length': [chunked, 'Transfer-encoding: identity', lastChunk],
+  'behind a tab in Transfer-Encoding': [longer, 'Transfer-Encoding:\tchunked', lastChunk],
   'behind a Transfer-Encoding after a LF': [
-    head(line, host, 'X: a\nTransfer-Encoding: chunked', 'Content-Length: 6'),
-    `0\r\n\r\n${hidden}`,
+    'X: a\nTransfer-Encoding: chunked',
+    'Content-Length: 6',
+    lastChunk,
   ],
   'behind a Transfer-Encoding after a CR': [
-    head(line, host, 'X: a\rTransfer-Encoding: chunked', 'Content-Length: 6'),
-    `0\r\n\r\n${hidden}`,
+    'X: a\rTransfer-Encoding: chunked',
+    'Content-Length: 6',
+    lastChunk,
   ],
-  'behind two lengths': [head(line, host, `Content-Length: ${hiddenLength}`, 'Content-Length: 0'), hidden],
-  'behind a list of lengths': [head(line, host, `Content-Length: 0, ${hiddenLength}`), hidden],
-  'behind a length with a sign': [head(line, host, 'Content-Length: +0'), hidden],
-  'behind a length with a NUL': [head(line, host, `Content-Length: 0\0${hiddenLength}`), hidden],
-  'in a chunk extension behind a LF': [head(line, host, chunked), `1;\n${hidden}\r\n \r\n0\r\n\r\n`],
-  'behind a chunk size that ends with CR alone': [head(line, host, chunked), `1\rx\r\n0\r\n\r\n${hidden}`],
-  'behind a chunk with too much data': [head(line, host, chunked), `1\r\n{}\r\n0\r\n\r\n${hidden}`],
-  'behind a chunk size that overflows': [
-    head(line, host, chunked),
-    `10000000000000000\r\n0\r\n\r\n${hidden}`,
-  ],
-  'behind a header that a LF begins': [
-    head(line, host, 'Content-Length: 0', 'X: a\n\nGET / HTTP/1.1'),
-    hidden,
-  ],
-  'behind a folded length': [head(line, host, 'Content-Length:', ` ${hiddenLength}`), hidden],
+  'behind two lengths': [hiddenHeader, 'Content-Length: 0', hidden],
+  'behind a list of lengths': [`Content-Length: 0, ${hiddenLength}`, hidden],
+  'behind a length with a sign': ['Content-Length: +0', hidden],
+  'behind a length with a NUL': [`Content-Length: 0\0${hiddenLength}`, hidden],
+  'in a chunk extension behind a LF': [chunked, `1;\n${hidden}\r\n \r\n0\r\n\r\n`],
+  'behind a chunk size that ends with CR alone': [chunked, `1\rx\r\n0\r\n\r\n${hidden}`],
+  'behind a chunk with too much data': [chunked, `1\r\n{}\r\n0\r\n\r\n${hidden}`],
+  'behind a chunk size that overflows': [chunked, `10000000000000000\r\n0\r\n\r\n${hidden}`],
+  'behind a header that a LF begins': ['Content-Length: 0', 'X: a\n\nGET / HTTP/1.1', hidden],
+  'behind a folded length': ['Content-Length:', ` ${hiddenLength}`, hidden],
+}
+
+/** Requests of which the body could be taken for a request. */
+const hiding: Answered<readonly string[]> = {
+  200: {
+    'a probe': ['GET /healthz HTTP/1.1'],
+    'a preflight': ['OPTIONS /v2/things/<token> HTTP/1.1'],
+  },
+  invalid_body: { 'a GET': ['GET /v2/ HTTP/1.1'] },
+  not_found: { 'a request of an unknown path': ['POST /nowhere HTTP/1.1'] },
+  method_not_allowed: { 'a method that is not known there': ['DELETE /v2/things/<token> HTTP/1.1'] },
+  unknown_thing_token: { 'a refused write': [`POST /v2/things/${'t'.repeat(43)} HTTP/1.1`] },
+  invalid_json: {
+    'an upgrade to another protocol': [line, ...ignoredUpgrade],
+    'a request that waits for an expectation of nobody': [line, 'Expect: nothing'],
+  },
 }
 
 export const smuggling: readonly HttpCase[] = [
-  ...each(
-    'closed',
-    pairs,
-    name => `a request ${name} is not answered`,
-    sends => [sends, 'bad_request'],
-  ),
+  ...each('closed', 'a request * is not answered', pairs, parts => [
+    [head(line, host, ...parts.slice(0, -1)), ...parts.slice(-1)],
+    'bad_request',
+  ]),
+  ...answered('the body of * is not taken for a request', hiding, ([first = '', ...others]) => [
+    head(first, host, ...others, hiddenHeader),
+    hidden,
+  ]),
   ...rows('open', {
-    'the body of a GET is not taken for a request': [
-      [head('GET /v2/ HTTP/1.1', host, `Content-Length: ${hiddenLength}`), hidden],
-      'invalid_body',
-    ],
-    'the body of a probe is not taken for a request': [
-      [head('GET /healthz HTTP/1.1', host, `Content-Length: ${hiddenLength}`), hidden],
-      200,
-    ],
-    'the body at an unknown path is not taken for a request': [
-      [head('POST /nowhere HTTP/1.1', host, `Content-Length: ${hiddenLength}`), hidden],
-      'not_found',
-    ],
     'the chunks at an unknown path are not taken for a request': [
       [
         head('POST /nowhere HTTP/1.1', host, chunked),
-        `${hiddenLength.toString(16)}\r\n`,
-        hidden,
-        '\r\n0\r\n\r\n',
+        `${hiddenLength.toString(16)}\r\n${hidden}\r\n0\r\n\r\n`,
       ],
       'not_found',
-    ],
-    'the body of a method that is not known there is not taken for a request': [
-      [head('DELETE /v2/things/<token> HTTP/1.1', host, `Content-Length: ${hiddenLength}`), hidden],
-      'method_not_allowed',
-    ],
-    'the body of a preflight is not taken for a request': [
-      [head('OPTIONS /v2/things/<token> HTTP/1.1', host, `Content-Length: ${hiddenLength}`), hidden],
-      200,
-    ],
-    'the body of a refused write is not taken for a request': [
-      [head(`POST /v2/things/${'t'.repeat(43)} HTTP/1.1`, host, `Content-Length: ${hiddenLength}`), hidden],
-      'unknown_thing_token',
-    ],
-    'the body of an upgrade to another protocol is not taken for a request': [
-      [head(line, host, 'Connection: Upgrade', 'Upgrade: h2c', `Content-Length: ${hiddenLength}`), hidden],
-      'invalid_json',
-    ],
-    'a request that waits for an expectation of nobody is not taken for two': [
-      [head(line, host, 'Expect: nothing', `Content-Length: ${hiddenLength}`), hidden],
-      'invalid_json',
     ],
     'two requests in one go are two': [
       [...write(goodBody), ...write(goodBody)],

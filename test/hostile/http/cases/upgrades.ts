@@ -1,4 +1,4 @@
-import { allowedOrigin, each, eachText, get, goodBody, type HttpCase, head, rows, write } from '../case.ts'
+import { allowedOrigin, answered, each, get, goodBody, type HttpCase, head, rows, write } from '../case.ts'
 
 const handshake: Readonly<Record<string, string>> = {
   Connection: 'Upgrade',
@@ -61,25 +61,37 @@ const extensions: Record<string, string> = {
   '1,000 offers': Array.from({ length: 500 }, () => 'permessage-deflate').join(', '),
 }
 
+/** What the server reads as a frame. */
+const behind: Record<string, string | readonly number[]> = {
+  text: 'no frame of a WebSocket',
+  'a frame that is not masked': [0x82, 2, 0x10, 0],
+  'reserved bits in a frame': [0xf2, 0x80, 0, 0, 0, 0],
+  'a frame of 2^63 bytes': [0x82, 0xff, 0xff, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 0],
+  'a ping of 126 bytes': [0x89, 0xfe, 0, 126, 0, 0, 0, 0, ...Buffer.alloc(126)],
+  'a fragment that continues nothing': [0x80, 0x80, 0, 0, 0, 0],
+}
+
+/** Paths at which there is no WebSocket. */
+const others = [
+  ...['/', '/v2/things/<token>', '/docs', '/v2/mqtt', '/mqtt/more', '/mqttx', '/MQTT', '/%6dqtt', '/./mqtt'],
+  ...['/mqtt%00', '/mqtt;a'],
+]
+
 export const upgrades: readonly HttpCase[] = [
-  ...each(
-    'closed',
-    refused,
-    name => `an upgrade ${name} is refused`,
-    changes => [upgrade(changes), 'bad_request'],
-  ),
-  ...eachText(
-    'closed',
-    foreignOrigins,
-    origin => `an upgrade from the origin ${JSON.stringify(origin)} is refused`,
-    origin => [upgrade({ Origin: origin }), 'forbidden'],
-  ),
-  ...each(
-    'half-closed',
-    extensions,
-    name => `an upgrade with ${name} of extensions has none`,
-    value => [upgrade({ 'Sec-WebSocket-Extensions': value }), 101, { 'sec-websocket-extensions': undefined }],
-  ),
+  ...each('closed', 'an upgrade * is refused', refused, changes => [upgrade(changes), 'bad_request']),
+  ...each('closed', 'an upgrade from the origin "*" is refused', foreignOrigins, origin => [
+    upgrade({ Origin: origin }),
+    'forbidden',
+  ]),
+  ...each('closed', 'an upgrade with * behind it', behind, bytes => [
+    [...upgrade({}), typeof bytes === 'string' ? bytes : Uint8Array.from(bytes)],
+    101,
+  ]),
+  ...each('half-closed', 'an upgrade with * of extensions has none', extensions, value => [
+    upgrade({ 'Sec-WebSocket-Extensions': value }),
+    101,
+    { 'sec-websocket-extensions': undefined },
+  ]),
   ...rows('half-closed', {
     'a good upgrade': [upgrade({ Origin: allowedOrigin }), 101, { 'sec-websocket-protocol': 'mqtt' }],
     'an upgrade in front of 2,000 headers is one': [
@@ -88,27 +100,6 @@ export const upgrades: readonly HttpCase[] = [
     ],
   }),
   ...rows('closed', {
-    'an upgrade with text behind it': [[...upgrade({}), 'no frame of a WebSocket'], 101],
-    'an upgrade with a frame that is not masked': [
-      [...upgrade({}), Uint8Array.from([0x82, 2, 0x10, 0])],
-      101,
-    ],
-    'an upgrade with reserved bits in a frame': [
-      [...upgrade({}), Uint8Array.from([0xf2, 0x80, 0, 0, 0, 0])],
-      101,
-    ],
-    'an upgrade with a frame of 2^63 bytes': [
-      [...upgrade({}), Uint8Array.from([0x82, 0xff, 0xff, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 0])],
-      101,
-    ],
-    'an upgrade with a ping of 126 bytes': [
-      [...upgrade({}), Uint8Array.from([0x89, 0xfe, 0, 126, 0, 0, 0, 0]), Buffer.alloc(126)],
-      101,
-    ],
-    'an upgrade with a fragment that continues nothing': [
-      [...upgrade({}), Uint8Array.from([0x80, 0x80, 0, 0, 0, 0])],
-      101,
-    ],
     'an upgrade without a key in front of 2,000 headers is refused': [
       head(
         'GET /mqtt HTTP/1.1',
@@ -155,22 +146,9 @@ export const upgrades: readonly HttpCase[] = [
     'an upgrade without Connection is none': [upgrade({ Connection: undefined }), 'websocket_elsewhere'],
     'a write that would be a WebSocket is a write': [write(goodBody, ...handshakeLines), 201],
   }),
-  ...eachText(
-    'open',
-    [
-      '/',
-      '/v2/things/<token>',
-      '/docs',
-      '/v2/mqtt',
-      '/mqtt/more',
-      '/mqttx',
-      '/MQTT',
-      '/%6dqtt',
-      '/./mqtt',
-      '/mqtt%00',
-      '/mqtt;a',
-    ],
-    path => `an upgrade at ${path} is refused with the path of the WebSocket`,
-    path => [get(path, ...handshakeLines), 'websocket_elsewhere'],
+  ...answered(
+    'an upgrade at * is refused with the path of the WebSocket',
+    { websocket_elsewhere: others },
+    path => get(path, ...handshakeLines),
   ),
 ]

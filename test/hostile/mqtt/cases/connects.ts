@@ -1,11 +1,11 @@
 import {
   acknowledge,
+  type Bytes,
   binary,
   type Connect,
   connect,
   connectAnonymous,
   connectFlags,
-  join,
   misannounced,
   number16,
   packet,
@@ -16,9 +16,10 @@ import {
   token,
   types,
   unsubscribe,
+  withFlags,
   writeTopic,
 } from '../bytes.ts'
-import { admitting, answering, closing, type MqttCase, refusing, table } from '../case.ts'
+import { admitting, answering, closing, type MqttCase, refusing, refusingWith, table } from '../case.ts'
 
 const names: Record<string, string> = {
   'MQTT in small letters': 'mqtt',
@@ -33,12 +34,6 @@ const names: Record<string, string> = {
 }
 
 const otherLevels = [0, 1, 2, 5, 6, 7, 0x10, 0x7f, 0x80, 0x83, 0x84, 0x85, 0x86, 0xfe, 0xff]
-const refusedLevels: readonly [name: string, level: number][] = [
-  ...otherLevels.map((level): [string, number] => ['MQTT', level]),
-  ...otherLevels.map((level): [string, number] => ['MQIsdp', level]),
-  ['MQTT', 3],
-  ['MQIsdp', 4],
-]
 
 /** A version 5 CONNECT, whose properties no reader of 3.1.1 understands. */
 const properties = packet(0x10, binary('MQTT'), [5, 2], number16(0), [5, 0x11, 0, 0, 0, 10], binary('five'))
@@ -46,35 +41,21 @@ const brokenProperties = packet(0x10, binary('MQTT'), [5, 0xff], [0xff, 0xff, 0x
 
 /** Protocol names and levels (MQTT-3.1.2-1, -2; contract §7). */
 export const protocol: readonly MqttCase[] = [
-  ...refusing(
-    table(
-      Object.entries(names),
-      ([what]) => `a CONNECT of ${what}`,
-      ([, name]) => connect({ name }),
+  ...refusingWith(1, {
+    ...table('a CONNECT of *', names, name => connect({ name })),
+    ...table('a CONNECT of MQTT with level *', [...otherLevels, 3], level => connect({ level })),
+    ...table('a CONNECT of MQIsdp with level *', [...otherLevels, 4], level =>
+      connect({ name: 'MQIsdp', level }),
     ),
-    1,
-  ),
-  ...refusing(
-    table(
-      refusedLevels,
-      ([name, level]) => `a CONNECT of ${name} with level ${level}`,
-      ([name, level]) => connect({ name, level }),
-    ),
-    1,
-  ),
-  ...refusing(
-    {
-      'a CONNECT of version 5 with properties': properties,
-      'a CONNECT of version 5 whose flags and properties are broken': brokenProperties,
-      'a CONNECT that ends behind a level that is not served': packet(0x10, binary('MQTT'), [0x84]),
-      "a bridge's CONNECT with a will on $SYS": connect({
-        level: 0x84,
-        will: { topic: '$SYS/broker/connection/shed/state', payload: '0', qos: 1 },
-      }),
-      'a CONNECT that is not served, and packets behind it': [connect({ level: 6 }), publish(), pingreq],
-    },
-    1,
-  ),
+    'a CONNECT of version 5 with properties': properties,
+    'a CONNECT of version 5 whose flags and properties are broken': brokenProperties,
+    'a CONNECT that ends behind a level that is not served': packet(0x10, binary('MQTT'), [0x84]),
+    "a bridge's CONNECT with a will on $SYS": connect({
+      level: 0x84,
+      will: { topic: '$SYS/broker/connection/shed/state', payload: '0', qos: 1 },
+    }),
+    'a CONNECT that is not served, and packets behind it': [connect({ level: 6 }), publish(), pingreq],
+  }),
   ...refusing({
     'a CONNECT whose protocol name is no UTF-8': connect({ name: [0x4d, 0xff, 0x54, 0x54] }),
     'a CONNECT whose protocol name contains NUL': connect({ name: 'MQT\0' }),
@@ -87,7 +68,10 @@ export const protocol: readonly MqttCase[] = [
 ]
 
 const { clean, will, willRetain, password, username } = connectFlags
-const start = (flags: number) => [binary('MQTT'), [4, flags], number16(0)]
+/** One with these flags, and no other fields than these. */
+const withFields = (flags: number, ...fields: readonly Bytes[]) =>
+  packet(0x10, binary('MQTT'), [4, flags], number16(0), ...fields)
+const [a, b] = [binary('a'), binary('b')]
 const long = 'a'.repeat(65_535)
 const good = connect({ clientId: 'device', password: 'x' })
 
@@ -95,46 +79,26 @@ const good = connect({ clientId: 'device', password: 'x' })
 export const connects: readonly MqttCase[] = [
   ...refusing({
     'the reserved flag': connect({ flags: username | clean | 1 }),
-    'the reserved flag alone': packet(0x10, ...start(1), binary('')),
+    'the reserved flag alone': withFields(1, binary('')),
     'a will of QoS 3': connect({ will: { topic: writeTopic, qos: 3 } }),
     'QoS 1 of a will that is not there': connect({ flags: username | clean | (1 << 3) }),
     'QoS 2 of a will that is not there': connect({ flags: username | clean | (2 << 3) }),
     'QoS 3 of a will that is not there': connect({ flags: username | clean | (3 << 3) }),
     'RETAIN of a will that is not there': connect({ flags: username | clean | willRetain }),
-    'a password flag without a username flag': packet(
-      0x10,
-      ...start(clean | password),
-      binary('a'),
-      binary('b'),
-    ),
-    'a will flag and no will': packet(0x10, ...start(clean | will), binary('a')),
-    'a will flag and a will topic without a message': packet(
-      0x10,
-      ...start(clean | will),
-      binary('a'),
-      binary(writeTopic),
-    ),
-    'a username flag and no username': packet(0x10, ...start(clean | username), binary('a')),
-    'a password flag and no password': packet(
-      0x10,
-      ...start(clean | username | password),
-      binary('a'),
-      binary('b'),
-    ),
+    'a password flag without a username flag': withFields(clean | password, a, b),
+    'a will flag and no will': withFields(clean | will, a),
+    'a will flag and a will topic without a message': withFields(clean | will, a, binary(writeTopic)),
+    'a username flag and no username': withFields(clean | username, a),
+    'a password flag and no password': withFields(clean | username | password, a, b),
     'every flag': connect({ flags: 0xff }),
     'a username that no flag announces': connect({ flags: clean }),
     'a byte behind the last field': connect({ rest: [0] }),
     'a whole packet inside it, behind the last field': connect({ rest: [0xc0, 0] }),
-    'a client id that is longer than the packet': packet(0x10, ...start(clean), binary('abc', 4)),
-    'a client id of 65,535 bytes that are not there': packet(0x10, ...start(clean), binary('abc', 65_535)),
-    'a username that is longer than the packet': packet(
-      0x10,
-      ...start(clean | username),
-      binary('a'),
-      binary('abc', 9),
-    ),
-    'a client id of one byte of length': packet(0x10, ...start(clean), [0]),
-    'no client id at all': packet(0x10, ...start(clean)),
+    'a client id that is longer than the packet': withFields(clean, binary('abc', 4)),
+    'a client id of 65,535 bytes that are not there': withFields(clean, binary('abc', 65_535)),
+    'a username that is longer than the packet': withFields(clean | username, a, binary('abc', 9)),
+    'a client id of one byte of length': withFields(clean, [0]),
+    'no client id at all': withFields(clean),
     'no keep-alive': packet(0x10, binary('MQTT'), [4, clean]),
     'no flags': packet(0x10, binary('MQTT'), [4]),
     'no level': packet(0x10, binary('MQTT')),
@@ -143,34 +107,25 @@ export const connects: readonly MqttCase[] = [
     'a length that is one too short': misannounced(good, -1),
     'a length that is one too short, behind which a PINGREQ comes': [misannounced(good, -1), packet(0xc0)],
   }).map(row => ({ ...row, name: `a CONNECT with ${row.name}` })),
-  ...refusing(
-    {
-      'a CONNECT with a client id of 65,535 bytes': connect({ clientId: long }),
-      'a CONNECT with a client id of 257 bytes': connect({ clientId: `${'é'.repeat(128)}a` }),
-      'a CONNECT without client id for a persistent session': connect({ flags: username }),
-    },
-    2,
-  ),
-  ...refusing(
-    {
-      'a CONNECT with a username of 65,535 bytes': connect({ username: long }),
-      'a CONNECT with a password of 65,535 bytes': connect({ username: 'a', password: long }),
-      'a CONNECT with a password that is no UTF-8': connect({
-        username: 'a',
-        password: [0xff, 0, 0xc0, 0x80],
-      }),
-    },
-    4,
-  ),
-  ...refusing(
-    {
-      'a CONNECT with an empty will topic': connect({ will: { topic: '' } }),
-      'a CONNECT with a wildcard in the will topic': connect({ will: { topic: 'things/+/write' } }),
-      'a CONNECT with a will topic of 65,535 slashes': connect({ will: { topic: '/'.repeat(65_535) } }),
-      'a CONNECT with a will on $SYS': connect({ will: { topic: '$SYS/x' } }),
-    },
-    5,
-  ),
+  ...refusingWith(2, {
+    'a CONNECT with a client id of 65,535 bytes': connect({ clientId: long }),
+    'a CONNECT with a client id of 257 bytes': connect({ clientId: `${'é'.repeat(128)}a` }),
+    'a CONNECT without client id for a persistent session': connect({ flags: username }),
+  }),
+  ...refusingWith(4, {
+    'a CONNECT with a username of 65,535 bytes': connect({ username: long }),
+    'a CONNECT with a password of 65,535 bytes': connect({ username: 'a', password: long }),
+    'a CONNECT with a password that is no UTF-8': connect({
+      username: 'a',
+      password: [0xff, 0, 0xc0, 0x80],
+    }),
+  }),
+  ...refusingWith(5, {
+    'a CONNECT with an empty will topic': connect({ will: { topic: '' } }),
+    'a CONNECT with a wildcard in the will topic': connect({ will: { topic: 'things/+/write' } }),
+    'a CONNECT with a will topic of 65,535 slashes': connect({ will: { topic: '/'.repeat(65_535) } }),
+    'a CONNECT with a will on $SYS': connect({ will: { topic: '$SYS/x' } }),
+  }),
   ...admitting({
     'a CONNECT with a client id of 256 bytes': [connect({ clientId: 'é'.repeat(128) })],
     'a CONNECT with a client id of an object': [connect({ clientId: '__proto__' })],
@@ -192,23 +147,18 @@ const { puback, pubrec, pubrel, pubcomp } = types
 const connectOld = (options: Connect = {}) =>
   connect({ name: 'MQIsdp', level: 3, clientId: 'old', ...options })
 
-function withFlags(good: Buffer, flags: number): Buffer {
-  const [firstByte = 0] = good
-  return join([(firstByte & 0xf0) | flags], good.subarray(1))
-}
-
 const own = `things/${thingId}/values/none`
 const anyFlags = [0, 1, 2, 3, 6, 8, 9, 10, 11, 15]
 
 /** What is sent with any flags, and its answer: DUP says in 3.1 that it is sent again, the others are not used (3.1, section 2.1). */
-const unused: readonly [name: string, good: Buffer, ...answers: string[]][] = [
-  ['SUBSCRIBE', subscribe(own), 'suback 7: 1'],
-  ['UNSUBSCRIBE', unsubscribe(own), 'unsuback 7'],
-  ['PUBREL', acknowledge(pubrel), 'pubcomp 7'],
-  ['PUBACK', acknowledge(puback)],
-  ['PUBREC', acknowledge(pubrec)],
-  ['PUBCOMP', acknowledge(pubcomp)],
-]
+const unused: Record<string, readonly [good: Buffer, ...answers: string[]]> = {
+  SUBSCRIBE: [subscribe(own), 'suback 7: 1'],
+  UNSUBSCRIBE: [unsubscribe(own), 'unsuback 7'],
+  PUBREL: [acknowledge(pubrel), 'pubcomp 7'],
+  PUBACK: [acknowledge(puback)],
+  PUBREC: [acknowledge(pubrec)],
+  PUBCOMP: [acknowledge(pubcomp)],
+}
 
 /** CONNECT whose username, or password, is missing though a flag announces it: the length counts (3.1, section 3.1). */
 const ending = (flags: number, ...fields: readonly Buffer[]) =>
@@ -216,26 +166,22 @@ const ending = (flags: number, ...fields: readonly Buffer[]) =>
 
 /** MQTT 3.1, by its own rules where they are others than those of 3.1.1. What mosquitto does of a client of 3.1, is the same. */
 export const oldProtocol: readonly MqttCase[] = [
-  ...unused.flatMap(([name, good, ...answers]) =>
+  ...Object.entries(unused).flatMap(([name, [good, ...answers]]) =>
     answering(
-      table(
-        anyFlags,
-        flags => `of 3.1, a ${name} with the flags ${flags}, and a write behind it`,
-        flags => [[withFlags(good, flags), publish({ packetId: 8 })], ...answers, 'puback 8'],
-      ),
+      table(`of 3.1, a ${name} with the flags *, and a write behind it`, anyFlags, flags => [
+        [withFlags(good, flags), publish({ packetId: 8 })],
+        ...answers,
+        'puback 8',
+      ]),
       connectOld(),
     ),
   ),
   ...answering(
-    table(
-      anyFlags,
-      flags => `of 3.1, a PINGREQ with the flags ${flags}`,
-      flags => [withFlags(pingreq, flags), 'pingresp'],
-    ),
-    connectOld(),
-  ),
-  ...answering(
     {
+      ...table('of 3.1, a PINGREQ with the flags *', anyFlags, flags => [
+        withFlags(pingreq, flags),
+        'pingresp',
+      ]),
       'of 3.1, a PUBLISH of QoS 0 with DUP, and a write behind it': [
         [withFlags(publish({ qos: 0 }), 8), publish({ packetId: 8 })],
         'puback 8',

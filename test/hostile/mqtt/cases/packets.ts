@@ -1,5 +1,6 @@
 import {
   acknowledge,
+  type Bytes,
   binary,
   connect,
   connectAnonymous,
@@ -13,9 +14,10 @@ import {
   subscribe,
   types,
   unsubscribe,
+  withFlags,
   writeTopic,
 } from '../bytes.ts'
-import { answering, closing, type MqttCase, refusing, table } from '../case.ts'
+import { answering, closing, type MqttCase, refusing, refusingWith, table } from '../case.ts'
 
 const { puback, pubrec, pubrel, pubcomp } = types
 
@@ -31,13 +33,8 @@ const badFlags: Record<string, readonly [good: Buffer, ...flags: number[]]> = {
   DISCONNECT: [packet(0xe0), 1, 2],
 }
 
-function withFlags(good: Buffer, flags: number): Buffer {
-  const [firstByte = 0] = good
-  return join([(firstByte & 0xf0) | flags], good.subarray(1))
-}
-
-const reserved = Object.entries(badFlags).flatMap(([name, [good, ...all]]) =>
-  all.map(flags => [`a ${name} with the flags ${flags}`, withFlags(good, flags)] as const),
+const reserved = Object.entries(badFlags).map(([name, [good, ...all]]) =>
+  table(`a ${name} with the flags *`, all, flags => withFlags(good, flags)),
 )
 
 /** What only a server sends, and what nobody does. */
@@ -63,16 +60,14 @@ const publishes: Record<string, Buffer> = {
   'a PUBLISH of QoS 0 with DUP and RETAIN': withFlags(publish({ qos: 0 }), 9),
 }
 
-const connectsWithFlags = table(
-  [1, 2, 4, 8, 15],
-  flags => `a CONNECT with the flags ${flags} in its first byte`,
-  flags => withFlags(connect(), flags),
-)
-
 /** The first byte of packets (MQTT-2.2.2-2, -3.3.1-2, -4). */
 export const firstBytes: readonly MqttCase[] = [
-  ...refusing(connectsWithFlags),
-  ...closing(Object.fromEntries(reserved)),
+  ...refusing(
+    table('a CONNECT with the flags * in its first byte', [1, 2, 4, 8, 15], flags =>
+      withFlags(connect(), flags),
+    ),
+  ),
+  ...reserved.flatMap(rows => closing(rows)),
   ...closing({ ...foreign, ...publishes }),
 ]
 
@@ -101,13 +96,7 @@ const first: Record<string, Buffer> = {
 
 /** What may come first, and after what (MQTT-3.1.0-1, -2; MQTT-3.14.4-1). */
 export const order: readonly MqttCase[] = [
-  ...refusing(
-    table(
-      Object.entries(first),
-      ([name]) => `${name} before a CONNECT`,
-      ([, bytes]) => [bytes, connect()],
-    ),
-  ),
+  ...refusing(table('* before a CONNECT', first, bytes => [bytes, connect()])),
   ...closing({
     'a second CONNECT': connect(),
     'a second CONNECT without credentials': connectAnonymous,
@@ -118,28 +107,21 @@ export const order: readonly MqttCase[] = [
     'a PINGREQ behind a DISCONNECT': [disconnect, pingreq],
     'garbage behind a DISCONNECT': [disconnect, Buffer.alloc(1_000, 0xff)],
   }),
-  ...refusing(
-    {
-      'a second CONNECT behind a PINGREQ': [connectAnonymous, connect({ clientId: 'a' })],
-    },
-    0,
-  ),
+  ...refusingWith(0, { 'a second CONNECT behind a PINGREQ': [connectAnonymous, connect({ clientId: 'a' })] }),
 ]
 
 const acks = { PUBACK: puback, PUBREC: pubrec, PUBREL: pubrel, PUBCOMP: pubcomp }
 
-const acksOfOtherLengths = Object.entries(acks).flatMap(([name, type]) => {
-  const [firstByte = 0] = acknowledge(type)
-  return [
-    [`a ${name} of no bytes`, packet(firstByte)],
-    // The bytes that follow must not be read as if they were its own.
-    [`a ${name} of no bytes before a PINGREQ`, [packet(firstByte), pingreq]],
-    [`a ${name} of one byte`, packet(firstByte, [7])],
-    [`a ${name} of one byte before a PINGREQ`, [packet(firstByte, [7]), pingreq]],
-    [`a ${name} of three bytes`, packet(firstByte, [0, 7, 0])],
-    [`a ${name} of version 5`, packet(firstByte, [0, 7, 0, 0])],
-  ] as const
-})
+/** By name, what comes in place of the two bytes of an acknowledgement, and behind it. */
+const wrongLengths: Record<string, readonly [content: Bytes, ...others: Buffer[]]> = {
+  'no bytes': [[]],
+  // The bytes that follow must not be read as if they were its own.
+  'no bytes before a PINGREQ': [[], pingreq],
+  'one byte': [[7]],
+  'one byte before a PINGREQ': [[7], pingreq],
+  'three bytes': [[0, 7, 0]],
+  'version 5': [[0, 7, 0, 0]],
+}
 
 /** Lengths, announced and real (MQTT-2.2.3). */
 export const lengths: readonly MqttCase[] = [
@@ -149,7 +131,14 @@ export const lengths: readonly MqttCase[] = [
     'a CONNECT over maxPacketSize': Buffer.from([0x10, 0x81, 0x80, 0x40]),
     'a CONNECT of 256 MB': Buffer.from([0x10, 0xff, 0xff, 0xff, 0x7f]),
   }),
-  ...closing(Object.fromEntries(acksOfOtherLengths)),
+  ...Object.entries(acks).flatMap(([name, type]) =>
+    closing(
+      table(`a ${name} of *`, wrongLengths, ([content, ...others]) => [
+        packet(acknowledge(type).readUInt8(), content),
+        ...others,
+      ]),
+    ),
+  ),
   ...closing({
     'a PUBLISH with a length of five bytes': Buffer.from([0x30, 0x80, 0x80, 0x80, 0x80, 0x01]),
     'a PINGREQ with a length of five bytes': Buffer.from([0xc0, 0x80, 0x80, 0x80, 0x80, 0x00]),
@@ -189,21 +178,12 @@ export const lengths: readonly MqttCase[] = [
     'a PINGREQ with a length of two bytes': [Buffer.from([0xc0, 0x80, 0x00]), 'pingresp'],
     'a PINGREQ with a length of four bytes': [Buffer.from([0xc0, 0x80, 0x80, 0x80, 0x00]), 'pingresp'],
   }),
-  ...(
-    [
-      ['a PUBLISH', misannounced(publish(), 1)],
-      ['a SUBSCRIBE', misannounced(subscribe('a'), 1)],
-      ['an UNSUBSCRIBE', misannounced(unsubscribe('a'), 1)],
-      ['a PUBLISH of 1 MiB that has no content', Buffer.from([0x30, 0x80, 0x80, 0x40])],
-    ] as const
-  ).map(
-    ([name, bytes]): MqttCase => ({
-      name: `${name} with a length that is too long`,
-      sends: [connect(), bytes],
-      answers: ['connack 0'],
-      outcome: 'unfinished',
-    }),
-  ),
+  ...closing({
+    'a PUBLISH with a length that is too long': misannounced(publish(), 1),
+    'a SUBSCRIBE with a length that is too long': misannounced(subscribe('a'), 1),
+    'an UNSUBSCRIBE with a length that is too long': misannounced(unsubscribe('a'), 1),
+    'a PUBLISH of 1 MiB that has no content': Buffer.from([0x30, 0x80, 0x80, 0x40]),
+  }).map(row => ({ ...row, outcome: 'unfinished' as const })),
 ]
 
 /** Packet identifiers (MQTT-2.3.1). */
