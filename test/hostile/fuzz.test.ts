@@ -6,9 +6,6 @@ import { fuzz } from './fuzz.ts'
 test('both doors refuse all that is hostile, and go on serving who is not', async () => {
   const { rounds, served, findings } = await fuzz({ seconds: 4, seed: 5, rounds: 1, warmUp: 1 })
   expect(findings).toEqual([])
-  for (const { http, mqtt } of rounds) {
-    expect(http.sent).toBeGreaterThan(0)
-    expect(mqtt.sent).toBeGreaterThan(0)
-  }
+  for (const { inputs } of rounds) expect(Math.min(...Object.values(inputs))).toBeGreaterThan(0)
   expect(Math.min(served.http, served.mqtt)).toBeGreaterThan(0)
 })

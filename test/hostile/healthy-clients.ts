@@ -8,7 +8,7 @@ const pause = 50
 const keptFailures = 20
 
 /** The acks that one client waits for. */
-export class Acks {
+class Acks {
   count = 0
   readonly failures: string[] = []
   #last = performance.now()
@@ -37,19 +37,13 @@ export class Acks {
   }
 }
 
-/** Clients that do nothing wrong while others do, one at each door. */
-export interface HealthyClients {
-  /** By HTTP POST. */
-  readonly http: Acks
-  /** By PUBLISH at QoS 1 to its thing and to another topic, with the message of each at a subscription of its own. */
-  readonly mqtt: Acks
-  stop(): Promise<void>
-}
+export type HealthyClients = Awaited<ReturnType<typeof startHealthyClients>>
 
+/** Starts clients that do nothing wrong while others do, one at each door. */
 export async function startHealthyClients(
   server: ServerProcess,
   [httpThing, mqttThing]: readonly [Thing, Thing],
-): Promise<HealthyClients> {
+) {
   const [http, mqtt] = [new Acks(), new Acks()]
   const stopping = new AbortController()
   const running = [
@@ -57,7 +51,9 @@ export async function startHealthyClients(
     publishAll(server, mqttThing, mqtt, stopping.signal),
   ]
   return {
+    /** By HTTP POST. */
     http,
+    /** By PUBLISH at QoS 1 to its thing and to another topic, with the message of each at a subscription of its own. */
     mqtt,
     stop: async () => {
       stopping.abort()

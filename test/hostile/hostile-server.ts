@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ask, type Thing } from '../helpers/http-client.ts'
-import { type Exit, type ServerProcess, startServer } from '../helpers/server-process.ts'
+import { type ServerProcess, startServer } from '../helpers/server-process.ts'
 import { allowedOrigin, type Target } from './http/case.ts'
 
 const program = fileURLToPath(new URL('measured-server.ts', import.meta.url))
@@ -36,25 +36,10 @@ export interface Condition {
   readonly longestBlock: number
 }
 
-/** A server in a process of its own that is fed everything, and how it bears it. */
-export interface HostileServer {
-  readonly server: ServerProcess
-  /** Whose tokens the inputs of the tables hold. */
-  readonly things: readonly [Thing, Thing]
-  /** What the placeholders of the HTTP table stand for. */
-  readonly target: Target
-  /** Whose tokens mutated input may hold. */
-  readonly mutated: { readonly things: readonly [Thing, Thing]; readonly target: Target }
-  /** Of whom nothing but good requests come, one for each door. */
-  readonly healthy: readonly [Thing, Thing]
-  condition(): Promise<Condition>
-  /** What the log says so far of defects: lines at the level `error`, or above. */
-  defects(): readonly string[]
-  /** Stops it and removes its data. */
-  end(): Promise<Exit>
-}
+export type HostileServer = Awaited<ReturnType<typeof startHostileServer>>
 
-export async function startHostileServer(): Promise<HostileServer> {
+/** A server in a process of its own that is fed everything, and how it bears it. */
+export async function startHostileServer() {
   const dataDir = await mkdtemp(join(tmpdir(), 'thingwire-hostile-'))
   const server = await startServer({ dataDir, program, environment })
   let log = ''
@@ -62,31 +47,26 @@ export async function startHostileServer(): Promise<HostileServer> {
     log += part
   })
   const createThing = () => ask<Thing>(server, 'POST', '/v2/admin/things', { topics: topicGrants })
-  const pair = async () => [await createThing(), await createThing()] as const
-  const [things, mutated] = [await pair(), await pair()]
+  const createTarget = async (): Promise<Target> => {
+    return { thing: await createThing(), other: await createThing(), adminKey: server.adminKey }
+  }
   return {
     server,
-    things,
-    target: targetOf(server, things),
-    mutated: { things: mutated, target: targetOf(server, mutated) },
-    healthy: await pair(),
+    /** What the placeholders of the tables stand for. */
+    target: await createTarget(),
+    /** What those of mutated input stand for. */
+    mutated: await createTarget(),
+    /** Of whom nothing but good requests come, one for each door. */
+    healthy: [await createThing(), await createThing()] as const,
     condition: () => conditionOf(server),
+    /** What the log says so far of defects: lines at the level `error`, or above. */
     defects: () => log.split('\n').filter(line => /"level":[56]0|^\S*Error|^ {4}at /.test(line)),
+    /** Stops it and removes its data. */
     end: async () => {
       const exit = await server.stop()
       await rm(dataDir, { recursive: true, force: true })
       return exit
     },
-  }
-}
-
-function targetOf({ adminKey }: ServerProcess, [thing, other]: readonly [Thing, Thing]): Target {
-  return {
-    token: thing.thingToken,
-    id: thing.thingId,
-    otherToken: other.thingToken,
-    otherId: other.thingId,
-    adminKey,
   }
 }
 

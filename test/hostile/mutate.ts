@@ -2,36 +2,21 @@ import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promi
 import { parser } from 'mqtt-packet'
 import { openMqtt } from '../helpers/mqtt-client.ts'
 import { Random } from '../helpers/random.ts'
+import { RawConnection } from '../helpers/raw-connection.ts'
 import type { HostileServer } from './hostile-server.ts'
 import { readAnswers } from './http/answers.ts'
-import { secretsOf } from './http/case.ts'
-import { RawConnection } from './http/connection.ts'
+import type { Target } from './http/case.ts'
 import { mutatedRequest } from './http/mutated-request.ts'
 import { refusalProblems } from './http/refusal.ts'
 import { mutatedConversation } from './mqtt/mutated-conversation.ts'
 import { fill } from './mqtt/play.ts'
 
-export interface MutationSetup {
+interface MutationSetup {
   readonly hostile: HostileServer
   /** The same seed gives the same inputs in the same order. */
   readonly seed: number
   readonly seconds: number
   readonly onProgress: () => void
-}
-
-export interface MutationResult {
-  readonly sent: number
-  /** HTTP answers by status. */
-  readonly answers: ReadonlyMap<number, number>
-  readonly findings: readonly string[]
-}
-
-/** An input that was sent on a connection of its own. */
-interface Sent {
-  readonly bytes: Buffer
-  /** Of HTTP answers. */
-  readonly statuses?: readonly number[]
-  readonly problem: string | undefined
 }
 
 /** Inputs a second at each door: as many as leave the machine time for the server and its healthy clients. */
@@ -44,43 +29,41 @@ const keptFindings = 50
 const webSocketShare = 4
 
 /** Sends good requests that were spoiled at random, and looks at the answers. */
-export function mutateHttp(setup: MutationSetup): Promise<MutationResult> {
+export function mutateHttp(setup: MutationSetup) {
   const { server, mutated } = setup.hostile
-  return sendAll('HTTP', setup, async place => {
-    const bytes = mutatedRequest(setup.seed, place, mutated.target)
-    return { bytes, ...(await request(server.url, bytes, secretsOf(mutated.target))) }
+  return sendAll('HTTP', setup, place => {
+    const bytes = mutatedRequest(setup.seed, place, mutated)
+    return { bytes, problem: request(server.url, bytes, mutated) }
   })
 }
 
 /** Sends what good MQTT clients send, spoiled at random. */
-export function mutateMqtt(setup: MutationSetup): Promise<MutationResult> {
+export function mutateMqtt(setup: MutationSetup) {
   const { server, mutated } = setup.hostile
-  const [thing, other] = mutated.things
-  return sendAll('MQTT', setup, async place => {
-    const pieces = mutatedConversation(new Random(setup.seed, place)).map(each =>
-      fill(each, { thing, other }),
-    )
+  return sendAll('MQTT', setup, place => {
+    const packets = mutatedConversation(new Random(setup.seed, place))
+    const pieces = packets.map(packet => fill(packet, mutated))
     const url = place % webSocketShare === 0 ? server.webSocketUrl : server.mqttUrl
-    return { bytes: Buffer.concat(pieces), problem: await converse(url, pieces) }
+    return { bytes: Buffer.concat(pieces), problem: converse(url, pieces) }
   })
 }
 
+/** @param send sends the input of a place on a connection of its own @returns how many were sent, and what came of them */
 async function sendAll(
   door: string,
   { hostile, seed, seconds, onProgress }: MutationSetup,
-  send: (place: number) => Promise<Sent>,
-): Promise<MutationResult> {
+  send: (place: number) => { readonly bytes: Buffer; readonly problem: Promise<string | undefined> },
+) {
   const { process } = hostile.server
   const started = performance.now()
-  const answers = new Map<number, number>()
   const findings: string[] = []
   let sent = 0
   const sender = async () => {
     while (performance.now() < started + seconds * 1_000 && process.exitCode === null) {
       const place = sent++
       await delay(Math.max(0, started + (place / rate) * 1_000 - performance.now()))
-      const { bytes, statuses = [], problem } = await send(place)
-      for (const status of statuses) answers.set(status, (answers.get(status) ?? 0) + 1)
+      const { bytes, problem: pending } = send(place)
+      const problem = await pending.catch((error: Error) => error.message)
       if (problem !== undefined && findings.length < keptFindings) {
         const shown = bytes.toString('hex').slice(0, 4_000)
         findings.push(`${door} seed ${seed} input ${place}: ${problem}; sent ${shown}`)
@@ -90,38 +73,27 @@ async function sendAll(
   }
   await Promise.all(Array.from({ length: connections }, sender))
   if (process.exitCode !== null) findings.push(`the server ended with ${process.exitCode}`)
-  return { sent, answers, findings }
+  return { sent, findings }
 }
 
-async function request(
-  url: string,
-  input: Buffer,
-  secrets: readonly string[],
-): Promise<Pick<Sent, 'statuses' | 'problem'>> {
-  let connection: RawConnection | undefined
+async function request(url: string, input: Buffer, target: Target): Promise<string | undefined> {
+  const connection = await RawConnection.open(url, patience)
   try {
-    connection = await RawConnection.open(url, patience)
     connection.send(input)
-    connection.end()
-    await connection.closed()
-    const { answers, rest } = readAnswers(connection.received)
-    const problems = answers.flatMap(answer => refusalProblems(answer, input, secrets))
+    connection.socket.end()
+    const { answers, rest } = readAnswers(await connection.closed())
+    const problems = answers.flatMap(answer => refusalProblems(answer, input, target))
     const isUpgraded = answers.at(-1)?.status === 101
     if (rest.length > 0 && !isUpgraded) problems.push(`${rest.length} bytes of no answer`)
     if (answers.length === 0 && isRequest(input)) problems.push('no answer')
-    return {
-      statuses: answers.map(({ status }) => status),
-      problem: problems.length > 0 ? problems.join('; ') : undefined,
-    }
+    return problems.length > 0 ? problems.join('; ') : undefined
   } catch (error) {
-    const received = connection?.received.toString('latin1') ?? ''
+    const { text } = connection
     // A request may have become one for a live stream, which does not end; in HTTP before 1.1 it has no chunks.
-    if (/^HTTP\/1\.1 200 .*\r\nx-accel-buffering: no\r\n/is.test(received)) {
-      return { statuses: [200], problem: undefined }
-    }
-    return { problem: `${(error as Error).message}; received ${JSON.stringify(received.slice(0, 500))}` }
+    if (/^HTTP\/1\.1 200 .*\r\nx-accel-buffering: no\r\n/is.test(text)) return undefined
+    return `${(error as Error).message}; received ${JSON.stringify(text.slice(0, 500))}`
   } finally {
-    connection?.destroy()
+    connection.socket.destroy()
   }
 }
 
@@ -132,21 +104,17 @@ function isRequest(input: Buffer): boolean {
 }
 
 async function converse(url: string, pieces: readonly Buffer[]): Promise<string | undefined> {
-  try {
-    const client = await openMqtt({ url, deadline: patience, acknowledges: false })
-    const received: Buffer[] = []
-    client.stream.on('data', (bytes: Buffer) => received.push(bytes))
-    for (const piece of pieces) {
-      if (client.stream.destroyed || client.stream.writableEnded) break
-      client.sendBytes(piece)
-      await nextTurn()
-    }
-    if (!client.stream.destroyed) client.stream.end()
-    await client.untilClosed().finally(() => client.destroy())
-    return packetProblem(Buffer.concat(received))
-  } catch (error) {
-    return (error as Error).message
+  const client = await openMqtt({ url, deadline: patience, acknowledges: false })
+  const received: Buffer[] = []
+  client.stream.on('data', (bytes: Buffer) => received.push(bytes))
+  for (const piece of pieces) {
+    if (client.stream.destroyed || client.stream.writableEnded) break
+    client.sendBytes(piece)
+    await nextTurn()
   }
+  if (!client.stream.destroyed) client.stream.end()
+  await client.untilClosed().finally(() => client.destroy())
+  return packetProblem(Buffer.concat(received))
 }
 
 /** What a server may send. */

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { connectMqtt } from '../helpers/mqtt-client.ts'
+import { RawConnection } from '../helpers/raw-connection.ts'
 import type { HostileServer } from './hostile-server.ts'
 import { bytesOfParts } from './http/case.ts'
-import { RawConnection } from './http/connection.ts'
 import { goodBodies, goodRequests } from './http/corpus.ts'
 
 /** Requests and publishes a second. */
@@ -20,16 +20,16 @@ async function request({ server, mutated }: HostileServer, end: number): Promise
   for (let place = 0; performance.now() < end; place++) {
     const parts = goodRequests[place % goodRequests.length] ?? goodRequests[0]
     const connection = await RawConnection.open(server.url)
-    connection.send(bytesOfParts(parts, mutated.target))
-    connection.end()
+    connection.send(bytesOfParts(parts, mutated))
+    connection.socket.end()
     await connection.closed()
-    connection.destroy()
+    connection.socket.destroy()
     await delay(1_000 / rate)
   }
 }
 
 async function publish({ server, mutated }: HostileServer, end: number): Promise<void> {
-  const [{ thingToken }] = mutated.things
+  const { thingToken } = mutated.thing
   while (performance.now() < end) {
     const client = await connectMqtt({ url: server.mqttUrl, username: thingToken })
     await client.subscribe(`things/${thingToken}/values/+`)

@@ -60,28 +60,17 @@ function report({ quiet, rounds, served }: FuzzResult): void {
     'gap HTTP, ms': Math.round(gaps.http),
     'gap MQTT, ms': Math.round(gaps.mqtt),
   })
-  const table = {
-    quiet: row(quiet),
-    ...Object.fromEntries(
-      rounds.map((round, place) => [
-        `round ${place + 1}`,
-        {
-          ...row(round),
-          'table inputs': round.table.played,
-          'HTTP inputs': round.http.sent,
-          'MQTT inputs': round.mqtt.sent,
-          findings: round.table.findings.length + round.http.findings.length + round.mqtt.findings.length,
-        },
-      ]),
-    ),
-  }
-  console.table(table)
-  for (const [place, { http }] of rounds.entries()) {
-    const answers = [...http.answers]
-      .toSorted(([a], [b]) => a - b)
-      .map(([status, count]) => `${status}: ${count}`)
-    console.log(`round ${place + 1}, answers to mutated requests: ${answers.join(', ')}`)
-  }
+  const rows = rounds.map(({ inputs, findings, ...round }, place) => [
+    `round ${place + 1}`,
+    {
+      ...row(round),
+      'table inputs': inputs.table,
+      'HTTP inputs': inputs.http,
+      'MQTT inputs': inputs.mqtt,
+      findings: findings.length,
+    },
+  ])
+  console.table({ quiet: row(quiet), ...Object.fromEntries(rows) })
   console.log(
     `the healthy clients were served ${served.http} times over HTTP, ${served.mqtt} times over MQTT`,
   )

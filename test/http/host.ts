@@ -1,5 +1,3 @@
-import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
 import fastify, { type FastifyInstance, type FastifyServerOptions, type InjectOptions } from 'fastify'
 import { onTestFinished } from 'vitest'
 import type { LimitOptions } from '../../src/access/limits/limits.ts'
@@ -8,22 +6,14 @@ import { type HttpThings, hostOptions, type ThingsHttpOptions, thingsHttp } from
 import type { StoreDriver } from '../../src/store/contract.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
 import { openThings, type ThingsParts } from '../../src/things.ts'
+import { ofTest } from '../helpers/of-test.ts'
+import { RawConnection } from '../helpers/raw-connection.ts'
 
 export const adminKey = createToken()
 export const asAdmin = { authorization: `Bearer ${adminKey}` }
 
-export interface Host {
-  readonly app: FastifyInstance
-  readonly things: ThingsParts
-  readonly thingId: string
-  readonly thingToken: string
-  /** `/v2/things/<thing token>` */
-  readonly path: string
-  inject(request: InjectOptions): Promise<Injected>
-  /** Writes records; throws unless the answer is 201. */
-  write(...values: object[]): Promise<void>
-}
-
+export type Host = Awaited<ReturnType<typeof openHost>>
+export type ListeningHost = Awaited<ReturnType<typeof listeningHost>>
 export type Injected = Awaited<ReturnType<FastifyInstance['inject']>>
 
 export interface HostOptions {
@@ -39,47 +29,30 @@ export interface HostOptions {
 }
 
 /** A host with the plugin and one thing, on a store in memory unless said otherwise; closed at the end of the test. */
-export async function openHost(options: HostOptions = {}): Promise<Host> {
-  const {
-    driver = createMemoryStore(),
-    allowThingDelete = false,
-    alter = things => things,
-    limits = {},
-  } = options
+export async function openHost(options: HostOptions = {}) {
+  const { driver = createMemoryStore(), allowThingDelete = false, limits = {} } = options
   const things = await openThings({ store: driver, adminKey, allowThingDelete, limits })
   const app = fastify({ ...hostOptions, ...options.fastify }) as FastifyInstance
   options.prepare?.(app)
-  await app.register(thingsHttp, { things: alter(things), ...options.plugin })
+  await app.register(thingsHttp, { things: options.alter?.(things) ?? things, ...options.plugin })
   onTestFinished(async () => {
     await app.close()
     await things.close()
   })
   const { thingId, thingToken } = await things.registry.create({})
+  /** Of the thing, by its token. */
   const path = `/v2/things/${thingToken}`
-  return {
-    app,
-    things,
-    thingId,
-    thingToken,
-    path,
-    inject: request => app.inject(request),
-    write: async (...values) => {
-      const answer = await app.inject({ method: 'POST', url: path, body: { values } })
-      if (answer.statusCode !== 201) throw new Error(`not written: ${answer.body}`)
-    },
+  const inject = (request: InjectOptions): Promise<Injected> => app.inject(request)
+  /** Writes records. @throws Error unless the answer is 201 */
+  const write = async (...values: object[]) => {
+    const answer = await app.inject({ method: 'POST', url: path, body: { values } })
+    if (answer.statusCode !== 201) throw new Error(`not written: ${answer.body}`)
   }
+  return { app, things, thingId, thingToken, path, inject, write }
 }
 
-export interface ListeningHost extends Host {
-  /** Of the thing, with its token. */
-  readonly url: string
-}
-
-/** A host on a port of its own. */
-export async function listeningHost(
-  drainTimeout?: number,
-  options: HostOptions = {},
-): Promise<ListeningHost> {
+/** A host on a port of its own; `url` is that of the thing, with its token. */
+export async function listeningHost(drainTimeout?: number, options: HostOptions = {}) {
   const host = await openHost(drainTimeout === undefined ? options : { ...options, plugin: { drainTimeout } })
   const address = await host.app.listen({ host: '127.0.0.1', port: 0 })
   return { ...host, url: address + host.path }
@@ -95,43 +68,10 @@ export function reasonOf(answer: Pick<Injected, 'statusCode' | 'body' | 'headers
   return body.reason
 }
 
-export interface Connection {
-  readonly socket: Socket
-  send(text: string): void
-  /** Resolves when what was received contains `text`; gives all that was received. */
-  received(text: string): Promise<string>
-  /** Resolves when the other side has closed; gives all that was received. */
-  closed(): Promise<string>
-}
-
-/** A connection on which requests can be spelled as no HTTP client would. */
-export async function connectTo(app: FastifyInstance): Promise<Connection> {
+/** A connection on which requests can be spelled as no HTTP client would; it ends with the test. */
+export async function connectTo(app: FastifyInstance): Promise<RawConnection> {
   if (!app.server.listening) await app.listen({ host: '127.0.0.1', port: 0 })
-  const address = app.server.address()
-  if (typeof address !== 'object' || address === null) throw new Error('not listening')
-  const socket = connect(address.port, '127.0.0.1')
-  onTestFinished(() => {
-    socket.destroy()
-  })
-  let text = ''
-  socket.on('data', chunk => (text += chunk.toString('latin1')))
-  const closed = once(socket, 'close').catch(() => {})
-  await once(socket, 'connect')
-  return {
-    socket,
-    send: bytes => socket.write(bytes),
-    received: async wanted => {
-      for (let from = 0; text.indexOf(wanted, from) === -1; ) {
-        from = Math.max(0, text.length - wanted.length)
-        await once(socket, 'data')
-      }
-      return text
-    },
-    closed: async () => {
-      await closed
-      return text
-    },
-  }
+  return await ofTest(RawConnection.open(app.listeningOrigin), ({ socket }) => socket.destroy())
 }
 
 /** The text of a POST request with a JSON body. */

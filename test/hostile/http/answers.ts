@@ -1,51 +1,45 @@
-/** One HTTP answer as it came over the wire. */
+/** One HTTP answer as it came over the wire, its text as Latin-1. */
 export interface HttpAnswer {
   readonly status: number
   /** By name in lower case. */
   readonly headers: ReadonlyMap<string, string>
-  readonly body: Buffer
-  /** All of its bytes, as Latin-1. */
+  readonly body: string
+  /** All of it. */
   readonly text: string
-}
-
-/** What the bytes of a connection hold. */
-export interface ReadAnswers {
-  readonly answers: readonly HttpAnswer[]
-  /** What comes behind the last complete answer. */
-  readonly rest: Buffer
 }
 
 /**
  * Reads answers one behind the other. Nothing but a status line may begin one, and its body is as long as it says.
  *
- * @throws Error if the bytes are no HTTP
+ * @returns `rest`: what comes behind the last complete answer
+ * @throws Error if the text is no HTTP
  */
-export function readAnswers(bytes: Buffer): ReadAnswers {
+export function readAnswers(text: string): {
+  readonly answers: readonly HttpAnswer[]
+  readonly rest: string
+} {
   const answers: HttpAnswer[] = []
-  let rest = bytes
-  for (;;) {
-    const read = readAnswer(rest)
-    if (!read) return { answers, rest }
-    answers.push(read.answer)
-    rest = rest.subarray(read.length)
-    // What follows is of another protocol.
-    if (read.answer.status === 101) return { answers, rest }
+  let rest = text
+  // What follows 101 is of another protocol.
+  while (answers.at(-1)?.status !== 101) {
+    const answer = readAnswer(rest)
+    if (!answer) break
+    answers.push(answer)
+    rest = rest.slice(answer.text.length)
   }
+  return { answers, rest }
 }
 
-function readAnswer(bytes: Buffer): { answer: HttpAnswer; length: number } | undefined {
-  const headEnd = bytes.indexOf('\r\n\r\n')
+function readAnswer(text: string): HttpAnswer | undefined {
+  const headEnd = text.indexOf('\r\n\r\n')
   if (headEnd === -1) return undefined
-  const [statusLine = '', ...lines] = bytes.subarray(0, headEnd).toString('latin1').split('\r\n')
+  const [statusLine = '', ...lines] = text.slice(0, headEnd).split('\r\n')
   const status = Number(/^HTTP\/1\.1 (\d{3}) [A-Za-z -]+$/.exec(statusLine)?.[1])
   if (!status) throw new Error(`no status line: ${JSON.stringify(statusLine.slice(0, 100))}`)
   const headers = new Map(lines.map(readHeader))
   const start = headEnd + 4
-  const body = readBody(bytes.subarray(start), status, headers)
-  if (!body) return undefined
-  const length = start + body.length
-  const text = bytes.subarray(0, length).toString('latin1')
-  return { answer: { status, headers, body: body.content, text }, length }
+  const read = readBody(text.slice(start), status, headers)
+  return read && { status, headers, body: read.body, text: text.slice(0, start + read.length) }
 }
 
 function readHeader(line: string): [string, string] {
@@ -55,27 +49,25 @@ function readHeader(line: string): [string, string] {
   return [name.toLowerCase(), value]
 }
 
-function readBody(bytes: Buffer, status: number, headers: ReadonlyMap<string, string>) {
-  if (status < 200) return { content: Buffer.alloc(0), length: 0 }
-  if (headers.get('transfer-encoding') === 'chunked') return readChunks(bytes)
+function readBody(text: string, status: number, headers: ReadonlyMap<string, string>) {
+  if (status < 200) return { body: '', length: 0 }
+  if (headers.get('transfer-encoding') === 'chunked') return readChunks(text)
   const length = Number(headers.get('content-length') ?? Number.NaN)
   if (Number.isNaN(length)) throw new Error('an answer without a length')
-  return bytes.length < length ? undefined : { content: bytes.subarray(0, length), length }
+  return text.length < length ? undefined : { body: text.slice(0, length), length }
 }
 
-function readChunks(bytes: Buffer): { content: Buffer; length: number } | undefined {
-  const chunks: Buffer[] = []
-  let place = 0
-  for (;;) {
-    const lineEnd = bytes.indexOf('\r\n', place)
+function readChunks(text: string): { body: string; length: number } | undefined {
+  let body = ''
+  for (let place = 0; ; ) {
+    const lineEnd = text.indexOf('\r\n', place)
     if (lineEnd === -1) return undefined
-    const size = Number.parseInt(bytes.subarray(place, lineEnd).toString('latin1'), 16)
+    const size = Number.parseInt(text.slice(place, lineEnd), 16)
     const start = lineEnd + 2
-    const end = start + size + 2
     if (Number.isNaN(size)) throw new Error('a chunk without a size')
-    if (bytes.length < end) return undefined
-    if (size === 0) return { content: Buffer.concat(chunks), length: end }
-    chunks.push(bytes.subarray(start, start + size))
-    place = end
+    place = start + size + 2
+    if (text.length < place) return undefined
+    if (size === 0) return { body, length: place }
+    body += text.slice(start, start + size)
   }
 }

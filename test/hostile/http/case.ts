@@ -1,4 +1,5 @@
 import type { Reason } from '../../../src/errors.ts'
+import type { Thing } from '../../helpers/http-client.ts'
 
 /** Text is sent as Latin-1, one byte a character, once its placeholders are filled in (`Target`); bytes as they are. */
 export type Part = string | Uint8Array
@@ -81,16 +82,11 @@ function toCase(outcome: HttpCase['outcome'], name: string, [sends, answers, hea
   }
 }
 
-/** What stands for a placeholder. */
+/** What stands for the placeholders `<token>`, `<id>`, `<other-token>`, `<other-id>` and `<admin-key>`. */
 export interface Target {
-  /** `<token>`: of a thing whom nobody minds. */
-  readonly token: string
-  /** `<id>`: its thing id. */
-  readonly id: string
-  /** `<other-token>`, `<other-id>`: of another thing. */
-  readonly otherToken: string
-  readonly otherId: string
-  /** `<admin-key>` */
+  /** A thing whom nobody minds. */
+  readonly thing: Thing
+  readonly other: Thing
   readonly adminKey: string
 }
 
@@ -125,16 +121,11 @@ export function bytesOfParts(parts: readonly Part[], target: Target): Buffer {
   )
 }
 
-/** What no answer may hold. */
-export function secretsOf({ token, otherToken, adminKey }: Target): readonly string[] {
-  return [token, otherToken, adminKey]
-}
-
-function fill(text: string, { token, id, otherToken, otherId, adminKey }: Target): string {
+function fill(text: string, { thing, other, adminKey }: Target): string {
   return text
-    .replaceAll('<token>', token)
-    .replaceAll('<id>', id)
-    .replaceAll('<other-token>', otherToken)
-    .replaceAll('<other-id>', otherId)
+    .replaceAll('<token>', thing.thingToken)
+    .replaceAll('<id>', thing.thingId)
+    .replaceAll('<other-token>', other.thingToken)
+    .replaceAll('<other-id>', other.thingId)
     .replaceAll('<admin-key>', adminKey)
 }

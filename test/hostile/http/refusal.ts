@@ -1,5 +1,6 @@
 import { catalogue } from '../../../src/errors.ts'
 import type { HttpAnswer } from './answers.ts'
+import type { Target } from './case.ts'
 
 export function isRefusal({ status }: HttpAnswer): boolean {
   return status >= 400
@@ -22,15 +23,16 @@ const shortestEcho = 6
  *
  * @param sent all that the client had sent
  */
-export function refusalProblems(answer: HttpAnswer, sent: Buffer, secrets: readonly string[]): string[] {
+export function refusalProblems(answer: HttpAnswer, sent: Buffer, target: Target): string[] {
   const { status, headers, text } = answer
   if (status < 200) return []
   const problems: string[] = []
   if (status >= 500 && status !== 503) problems.push(`a ${status}`)
   if (answer.body.length === 0) problems.push('an empty body')
-  if (headOf(text).includes('{')) problems.push('a header with a brace')
+  if (text.slice(0, text.indexOf('\r\n\r\n')).includes('{')) problems.push('a header with a brace')
   // A success may hold the path that was asked for, in `Link`.
   const isForeign = (secret: string) => isRefusal(answer) || !sent.includes(secret)
+  const secrets = [target.thing.thingToken, target.other.thingToken, target.adminKey]
   if (secrets.some(secret => isForeign(secret) && text.includes(secret)))
     problems.push('a secret in the answer')
   if (!isRefusal(answer)) return problems
@@ -38,7 +40,7 @@ export function refusalProblems(answer: HttpAnswer, sent: Buffer, secrets: reado
   if (!headers.has('content-length')) problems.push('no Content-Length')
   if ((status === 503 || status === 429) && !headers.has('retry-after')) problems.push('no Retry-After')
   // The names of its own headers may be in what a client sends as a path.
-  const said = [...headers.values(), answer.body.toString('latin1')].join('\n')
+  const said = [...headers.values(), answer.body].join('\n')
   for (const echo of pathsIn(sent)) {
     if (said.includes(echo)) problems.push(`the path is echoed: ${echo.slice(0, 60)}`)
   }
@@ -57,20 +59,16 @@ function shapeProblems({ status, headers, body }: HttpAnswer): string[] {
     message !== '' &&
     (errors === undefined || Array.isArray(errors)) &&
     Object.keys(others).length === 0
-  if (!isRight || !catalogued) return [`another shape: ${body.toString().slice(0, 200)}`]
+  if (!isRight || !catalogued) return [`another shape: ${body.slice(0, 200)}`]
   return catalogued.status === status ? [] : [`${status} for ${reason}`]
 }
 
-function parse(body: Buffer): Record<string, unknown> {
+function parse(body: string): Record<string, unknown> {
   try {
-    return JSON.parse(body.toString()) as Record<string, unknown>
+    return JSON.parse(body) as Record<string, unknown>
   } catch {
     return {}
   }
-}
-
-function headOf(text: string): string {
-  return text.slice(0, text.indexOf('\r\n\r\n'))
 }
 
 /** The parts of the paths and the values of the queries of all requests in the bytes, as they are and decoded. */

@@ -28,9 +28,8 @@ test('the hostile table has at least 100 inputs, each with a name of its own', (
 
 describe.each(Object.entries(hostileCases))('what is wrong with %s', (_, group) => {
   const playOver = (door: 'mqttUrl' | 'webSocketUrl', pacing: Pacing) => async (hostileCase: MqttCase) => {
-    const { server, things } = hostile
+    const { server, target } = hostile
     const { answers, outcome } = hostileCase
-    const target = { thing: things[0], other: things[1] }
     expect(await play(hostileCase, server[door], target, pacing)).toEqual({ answers, outcome })
   }
   it.each(group)('$name: $outcome', playOver('mqttUrl', 'at once'))

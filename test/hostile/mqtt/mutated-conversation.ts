@@ -4,48 +4,48 @@ import { join, misannounced, packet } from './bytes.ts'
 import { conversation } from './conversation.ts'
 
 type Mutation = (packets: Buffer[], random: Random) => Buffer[]
+type Spoiling = (bytes: Buffer, random: Random) => Buffer
+
+/** What is done to one packet. */
+const spoilings: readonly [Spoiling, ...Spoiling[]] = [
+  mutateBytes,
+  function flipBitOfStart(bytes, random) {
+    const place = random.below(Math.min(bytes.length, 12))
+    bytes[place] = (bytes[place] ?? 0) ^ (1 << random.below(8))
+    return bytes
+  },
+  function announceOther(bytes, random) {
+    return misannounced(bytes, random.chance(0.5) ? random.below(9) - 4 : random.below(200_000))
+  },
+  function setLength(bytes, random) {
+    const end = Math.max(1, Math.min(2 + random.below(4), bytes.length))
+    return bytes.fill(random.pick([0, 0x7f, 0x80, 0xff]), 1, end)
+  },
+  function spoilText(bytes, random) {
+    const text = random.pick(['\0', '\xff', '\xc0\x80', '\xed\xa0\x80', '+', '#', '/', '$', '//'])
+    Buffer.from(text, 'latin1').copy(bytes, random.below(bytes.length))
+    return bytes
+  },
+  function otherType(bytes, random) {
+    bytes[0] = random.below(256)
+    return bytes
+  },
+  function wrap(bytes) {
+    return packet(0x30, bytes)
+  },
+]
+
+function spoil(packets: Buffer[], random: Random): Buffer[] {
+  const place = random.below(packets.length)
+  const bytes = Buffer.from(packets[place] ?? [])
+  return bytes.length === 0 ? packets : packets.with(place, random.pick(spoilings)(bytes, random))
+}
 
 const mutations: readonly [Mutation, ...Mutation[]] = [
-  function spoilPacket(packets, random) {
-    return change(packets, random, bytes => mutateBytes(bytes, random))
-  },
-  function flipBitOfStart(packets, random) {
-    return change(packets, random, bytes => {
-      const place = random.below(Math.min(bytes.length, 12))
-      bytes[place] = (bytes[place] ?? 0) ^ (1 << random.below(8))
-      return bytes
-    })
-  },
-  function announceOther(packets, random) {
-    const by = random.chance(0.5) ? random.below(9) - 4 : random.below(200_000)
-    return change(packets, random, bytes => misannounced(bytes, by))
-  },
-  function setLength(packets, random) {
-    const start = 1 + random.below(4)
-    const value = random.pick([0, 0x7f, 0x80, 0xff] as const)
-    return change(packets, random, bytes =>
-      bytes.fill(value, 1, Math.max(1, Math.min(start + 1, bytes.length))),
-    )
-  },
-  function spoilText(packets, random) {
-    const text = random.pick(['\0', '\xff', '\xc0\x80', '\xed\xa0\x80', '+', '#', '/', '$', '//'] as const)
-    return change(packets, random, bytes => {
-      Buffer.from(text, 'latin1').copy(bytes, random.below(bytes.length))
-      return bytes
-    })
-  },
-  function otherType(packets, random) {
-    return change(packets, random, bytes => {
-      bytes[0] = random.below(256)
-      return bytes
-    })
-  },
   function swap(packets, random) {
     const [one, two] = [random.below(packets.length), random.below(packets.length)]
-    const swapped = [...packets]
-    swapped[one] = packets[two] ?? Buffer.alloc(0)
-    swapped[two] = packets[one] ?? Buffer.alloc(0)
-    return swapped
+    const swapped = [packets[two], packets[one]] as [Buffer, Buffer]
+    return packets.with(one, swapped[0]).with(two, swapped[1])
   },
   function drop(packets, random) {
     return packets.toSpliced(random.below(packets.length), 1)
@@ -59,19 +59,11 @@ const mutations: readonly [Mutation, ...Mutation[]] = [
     const content = Buffer.from(Array.from({ length: random.below(20) }, () => random.below(256)))
     return packets.toSpliced(random.below(packets.length + 1), 0, packet(random.below(256), content))
   },
-  function wrap(packets, random) {
-    return change(packets, random, bytes => packet(0x30, bytes))
-  },
   function interleave(packets, random) {
     const others = conversation(random)
     return packets.flatMap((one, place) => [one, ...others.slice(place, place + 1)])
   },
 ]
-
-function change(packets: Buffer[], random: Random, spoil: (bytes: Buffer) => Buffer): Buffer[] {
-  const place = random.below(packets.length)
-  return packets.map((bytes, at) => (at === place && bytes.length > 0 ? spoil(Buffer.from(bytes)) : bytes))
-}
 
 /**
  * What a client that does nothing wrong would send, spoiled at random, with placeholders in the place of its secrets.
@@ -82,7 +74,7 @@ export function mutatedConversation(random: Random): Buffer[] {
   let packets = conversation(random)
   const times = random.chance(0.6) ? 1 : 2 + random.below(3)
   for (let done = 0; done < times && packets.length > 0; done++) {
-    packets = random.pick(mutations)(packets, random)
+    packets = (random.chance(0.6) ? spoil : random.pick(mutations))(packets, random)
   }
   return random.chance(0.5) ? packets : cut(join(...packets), random)
 }

@@ -7,10 +7,7 @@ import * as placeholders from './bytes.ts'
 import type { MqttCase } from './case.ts'
 
 /** What stands for the placeholders. */
-export interface Target {
-  readonly thing: Thing
-  readonly other: Thing
-}
+type Target = Readonly<Record<'thing' | 'other', Thing>>
 
 /** How the bytes are cut into segments, or messages of a WebSocket. */
 export type Pacing = 'at once' | 'packet by packet' | 'byte by byte'
