@@ -8,7 +8,7 @@ import { createLevelStore } from '../../src/store/level/index.ts'
 import { httpDoor } from '../doors/doors.ts'
 import { openMqttWriter } from '../doors/mqtt-writer.ts'
 import { ReadBack } from '../doors/read-back.ts'
-import { createThing, write as post, type Thing } from '../helpers/http-client.ts'
+import { ask, createThing, write as post, type ReadRecord, type Thing } from '../helpers/http-client.ts'
 import { connectMqtt, isMessageOn, isOf, type MqttClient } from '../helpers/mqtt-client.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { eventually } from '../helpers/waiting.ts'
@@ -163,10 +163,8 @@ export function tryCases(cases: readonly MagicCase[]): void {
 }
 
 async function remove({ thingId }: Thing, { remove, range = '' }: RemoveStep): Promise<void> {
-  const url = `${service.url}/v2/things/${thingId}/resources/${remove}?${range}`
-  const headers = { authorization: service.adminKey }
-  const response = await fetch(url, { method: 'DELETE', headers })
-  expect(await response.json()).toMatchObject({ status: 'success' })
+  const path = `/v2/things/${thingId}/resources/${remove}?${range}`
+  expect(await ask(service, 'DELETE', path)).toMatchObject({ status: 'success' })
 }
 
 async function check(thing: Thing, row: MagicCase): Promise<void> {
@@ -222,17 +220,11 @@ function toldOf({ thingId }: Thing): Told[] {
   )
 }
 
-interface Item {
-  readonly key: string
-  readonly value: unknown
-  readonly datetime: string
-}
-
 /** What `GET …/resources/<key>` gives; nothing for a key that was never written. */
-async function newest({ thingToken }: Thing, key: string): Promise<readonly Item[]> {
+async function newest({ thingToken }: Thing, key: string): Promise<readonly ReadRecord[]> {
   const response = await fetch(`${service.url}/v2/things/${thingToken}/resources/${key}`)
   const body: unknown = await response.json()
   if (response.status === 404) return []
   assert.equal(response.status, 200)
-  return body as readonly Item[]
+  return body as readonly ReadRecord[]
 }

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
 import { parseWrite, type WriteOptions } from '../../src/core/parse.ts'
-import type { Append, Commit, Latest, Receipt } from '../../src/core/ports.ts'
+import type { Append, Commit, Receipt } from '../../src/core/ports.ts'
 import type { MagicRefusal } from '../../src/magic/lane.ts'
 import type { MagicResource } from '../../src/magic/magic-resource.ts'
 import { createMagicRegistry, hasMagic } from '../../src/magic/registry.ts'
@@ -23,41 +23,24 @@ export interface OpenRetainedOptions {
   readonly between?: (store: Store) => Partial<RetainedStateParts>
 }
 
-export interface OpenRetained {
-  readonly retained: RetainedState
-  readonly store: Store
-  /** Every commit since the store was opened. */
-  readonly commits: readonly Commit[]
-  readonly refusals: readonly MagicRefusal[]
-  readonly defects: readonly unknown[]
-  /** Sends records; resolves when the write is acknowledged. */
-  write(thingId: string, ...values: object[]): Promise<void>
-  writeWith(thingId: string, options: WriteOptions, ...values: object[]): Promise<void>
-  /** The states that were announced so far, in order, values parsed. */
-  told(thingId?: string): ToldState[]
-  /** Closes the handler, then the store. */
-  close(): Promise<void>
-}
-
 /** Whose records `duringStart` are. */
 export const startThing = 'aaaaaaaaaaaaaaaa'
 
-export interface ToldState {
-  readonly key: string
-  readonly value: unknown
-}
+export type OpenRetained = Awaited<ReturnType<typeof openRetained>>
 
 /** The handler on a store of its own, in memory unless said otherwise; closed at the end of the test. */
-export async function openRetained(options: OpenRetainedOptions = {}): Promise<OpenRetained> {
+export async function openRetained(options: OpenRetainedOptions = {}) {
   const { driver = createMemoryStore(), storeTimeout, onAppend } = options
   const store = await openStore(driver, storeTimeout === undefined ? {} : { storeTimeout })
   const { records, documents, clock } = store
+  /** Every commit since the store was opened. */
   const commits: Commit[] = []
   const stop = records.onCommit(commit => commits.push(commit))
   records.logWhen(write => hasMagic(write.records))
   const magic = createMagicRegistry(options.magicResources)
   const refusals: MagicRefusal[] = []
   const defects: unknown[] = []
+  /** Sends records; resolves when the write is acknowledged. */
   const writeWith = async (thingId: string, options: WriteOptions, ...values: object[]) => {
     const body = Buffer.from(JSON.stringify({ values }))
     const { records: parsed, ...flags } = parseWrite(body, { options, now: clock.now(), magic })
@@ -77,6 +60,7 @@ export async function openRetained(options: OpenRetainedOptions = {}): Promise<O
     ...options.between?.(store),
   })
   if (options.duringStart) await writeWith(startThing, {}, ...options.duringStart)
+  /** Closes the handler, then the store. */
   const close = async () => {
     await retained.close()
     stop()
@@ -89,16 +73,17 @@ export async function openRetained(options: OpenRetainedOptions = {}): Promise<O
     commits,
     refusals,
     defects,
-    write: (thingId, ...values) => writeWith(thingId, {}, ...values),
+    write: (thingId: string, ...values: object[]) => writeWith(thingId, {}, ...values),
     writeWith,
-    told: thingId =>
+    /** The states that were announced so far, in order, values parsed. */
+    told: (thingId?: string) =>
       commits
         .filter(commit => commit.broadcast && (thingId === undefined || commit.thingId === thingId))
-        .flatMap(({ latest }) => latest.map(toldState)),
+        .flatMap(({ latest }) => latest)
+        .map(({ key, record }) => ({
+          key,
+          value: record ? (JSON.parse(record.value) as unknown) : undefined,
+        })),
     close,
   }
-}
-
-function toldState({ key, record }: Latest): ToldState {
-  return { key, value: record ? JSON.parse(record.value) : undefined }
 }

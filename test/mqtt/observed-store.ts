@@ -4,14 +4,7 @@ import { alterAppends, alterPuts } from '../helpers/altered-driver.ts'
 import { createGate as createPassage } from '../helpers/gate.ts'
 import { DoorService } from './door-service.ts'
 
-export interface ObservedStore extends StoreDriver {
-  /** Appends called and not yet answered. */
-  readonly pending: number
-  /** Most of them at any time. */
-  readonly mostPending: number
-  /** Resolves when so many appends have been called. */
-  called(count: number): Promise<void>
-}
+export type ObservedStore = ReturnType<typeof observeStore>
 
 export interface Slowness {
   /** Awaited before an append begins, and before what is called behind it; called in their order, and to be settled in it. */
@@ -23,7 +16,7 @@ export interface Slowness {
 }
 
 /** Makes a store slower than it is, and counts what it is given. */
-export function observeStore(driver: StoreDriver, { before, after }: Slowness): ObservedStore {
+export function observeStore(driver: StoreDriver, { before, after }: Slowness) {
   let count = 0
   let pending = 0
   let mostPending = 0
@@ -53,14 +46,13 @@ export function observeStore(driver: StoreDriver, { before, after }: Slowness): 
   }
   return {
     ...driver,
-    get pending() {
-      return pending
-    },
+    /** Most appends that were called and not yet answered, at any time. */
     get mostPending() {
       return mostPending
     },
-    called: wanted =>
-      count >= wanted ? Promise.resolve() : new Promise(resolve => waiting.set(wanted, resolve)),
+    /** Resolves when so many appends have been called. */
+    called: (wanted: number) =>
+      count >= wanted ? Promise.resolve() : new Promise<void>(resolve => waiting.set(wanted, resolve)),
   }
 }
 

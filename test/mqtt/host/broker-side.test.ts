@@ -3,8 +3,9 @@ import type { Client, Subscription } from 'aedes'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { attachThings } from '../../../src/mqtt/index.ts'
 import { isMessageOn, isOf } from '../../helpers/mqtt-client.ts'
+import { mqttOfTest } from '../../helpers/of-test.ts'
 import { messagesOf } from '../messages.ts'
-import { connectTo, connectUser, depth, type OwnHost, openOwnHost, storedDepths } from './own-host.ts'
+import { connectUser, depth, type OwnHost, openOwnHost, storedDepths } from './own-host.ts'
 
 /** What a host sees and does through its broker of connections that the broker does not read itself. */
 
@@ -52,7 +53,7 @@ describe('a thing', () => {
   ])('connects, writes and subscribes while the persistence of the host %s', async (_case, instead) => {
     breakPersistence(instead)
     const { thingToken } = host
-    const thing = await connectTo(url, { username: thingToken, clean: false })
+    const thing = await mqttOfTest({ url: url, username: thingToken, clean: false })
     expect(thing.connack.returnCode).toBe(0)
     expect(await thing.subscribe(`things/${thingToken}/values/#`)).toBe(1)
     await thing.publish(`things/${thingToken}/write`, depth(1), { qos: 2 })
@@ -65,7 +66,7 @@ describe('a thing', () => {
   it('that has gone before the persistence of the host answers is counted until then, and no longer', async () => {
     const answer = delayPersistence()
     const coming = nextClient()
-    const thing = await connectTo(url, { username: host.thingToken })
+    const thing = await mqttOfTest({ url: url, username: host.thingToken })
     await thing.disconnect()
     const gone = once(host.broker, 'clientDisconnect')
     answer()
@@ -75,7 +76,7 @@ describe('a thing', () => {
 
   it('that is there longer than its keep-alive before the persistence of the host answers can be closed by it', async () => {
     const answer = delayPersistence()
-    const thing = await connectTo(url, { username: host.thingToken, keepalive: 1 })
+    const thing = await mqttOfTest({ url: url, username: host.thingToken, keepalive: 1 })
     for (let value = 0; value < 4; value++) {
       await new Promise(resolve => setTimeout(resolve, 800))
       await thing.publish(`things/${host.thingToken}/write`, depth(value))
@@ -93,7 +94,7 @@ describe('a thing', () => {
   it('is counted, told of and can be closed by the host', async () => {
     const coming = nextClient()
     const ready = once(host.broker, 'clientReady')
-    const thing = await connectTo(url, { username: host.thingToken })
+    const thing = await mqttOfTest({ url: url, username: host.thingToken })
     const client = await coming
     expect(await ready).toEqual([client])
     expect(host.broker.connectedClients).toBe(1)
@@ -107,7 +108,7 @@ describe('a thing', () => {
 
   it('gets what the host sends to it alone, and acknowledges it to the host', async () => {
     const coming = nextClient()
-    const thing = await connectTo(url, { username: host.thingToken })
+    const thing = await mqttOfTest({ url: url, username: host.thingToken })
     const client = await coming
     const packet = {
       cmd: 'publish',
@@ -126,7 +127,7 @@ describe('a thing', () => {
   it('is not told to be silent while it writes, and is when it sends nothing', async () => {
     const silent = once(host.broker, 'keepaliveTimeout')
     const coming = nextClient()
-    const thing = await connectTo(url, { username: host.thingToken, keepalive: 1 })
+    const thing = await mqttOfTest({ url: url, username: host.thingToken, keepalive: 1 })
     const client = await coming
     for (let value = 0; value < 4; value++) {
       await new Promise(resolve => setTimeout(resolve, 800))

@@ -2,15 +2,8 @@ import { once } from 'node:events'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { attachThings } from '../../../src/mqtt/index.ts'
 import { encodePackets, isMessageOn, isOf, openMqtt, publishPacket } from '../../helpers/mqtt-client.ts'
-import {
-  connectTo,
-  connectUser,
-  depth,
-  functionsOf,
-  type OwnHost,
-  openOwnHost,
-  storedDepths,
-} from './own-host.ts'
+import { mqttOfTest } from '../../helpers/of-test.ts'
+import { connectUser, depth, functionsOf, type OwnHost, openOwnHost, storedDepths } from './own-host.ts'
 
 /** What `attachThings` and `detach` do to a host that runs on before, between and after them. */
 
@@ -25,7 +18,7 @@ describe('detach()', () => {
     const detach = attachThings(host.broker, host.things)
     expect(functionsOf(host.broker)).not.toEqual(before)
     const url = await host.serve()
-    const thing = await connectTo(url, { username: host.thingToken })
+    const thing = await mqttOfTest({ url: url, username: host.thingToken })
     await thing.publish(`things/${host.thingToken}/write`, depth(1))
     await detach()
     expect(functionsOf(host.broker)).toEqual(before)
@@ -36,7 +29,7 @@ describe('detach()', () => {
   test('closes the connections of things and leaves those of the host, which go on', async () => {
     const detach = attachThings(host.broker, host.things)
     const url = await host.serve()
-    const thing = await connectTo(url, { username: host.thingToken })
+    const thing = await mqttOfTest({ url: url, username: host.thingToken })
     const panel = await connectUser(url, 'panel')
     await panel.subscribe('plant/#', 2)
     const will = { topic: 'plant/gone', payload: 'controller', qos: 1 } as const
@@ -60,12 +53,12 @@ describe('detach()', () => {
     const url = await host.serve()
     for (const [value, clientId] of ['gone', 'back'].entries()) {
       const will = { topic: `things/${host.thingToken}/write`, payload: depth(value) }
-      await connectTo(url, { username: host.thingToken, clientId, will })
+      await mqttOfTest({ url: url, username: host.thingToken, clientId, will })
     }
     await detach()
     expect(await storedDepths(host)).toEqual([])
     const detachAgain = attachThings(host.broker, host.things, { willGrace: 500 })
-    await connectTo(await host.serve(), { username: host.thingToken, clientId: 'back' })
+    await mqttOfTest({ url: await host.serve(), username: host.thingToken, clientId: 'back' })
     await expect.poll(() => storedDepths(host)).toEqual([0])
     await detachAgain()
   })
@@ -99,7 +92,7 @@ describe('detach()', () => {
 
   test('finishes pending writes and acknowledges what is stored, and nothing else', async () => {
     const detach = attachThings(host.broker, host.things)
-    const thing = await connectTo(await host.serve(), { username: host.thingToken })
+    const thing = await mqttOfTest({ url: await host.serve(), username: host.thingToken })
     const topic = `things/${host.thingToken}/write`
     const writes = Array.from({ length: 600 }, (_, index) => {
       return publishPacket(topic, { values: [{ key: 'depth', value: index }] }, { messageId: index + 1 })
@@ -159,7 +152,7 @@ describe('attachThings()', () => {
     await attachThings(host.broker, host.things)()
     const detach = attachThings(host.broker, host.things)
     const { thingToken } = host
-    const thing = await connectTo(await host.serve(), { username: thingToken })
+    const thing = await mqttOfTest({ url: await host.serve(), username: thingToken })
     await thing.subscribe(`things/${thingToken}/errors`)
     await thing.publish(`things/${thingToken}/write`, depth(1))
     await thing.publish(`things/${thingToken}/write`, 'no JSON')

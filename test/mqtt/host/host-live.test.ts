@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { attachThings } from '../../../src/mqtt/index.ts'
 import type { MqttClient } from '../../helpers/mqtt-client.ts'
+import { mqttOfTest } from '../../helpers/of-test.ts'
 import { messagesOf } from '../messages.ts'
-import { connectTo, connectUser, depth, type OwnHost, openOwnHost } from './own-host.ts'
+import { connectUser, depth, type OwnHost, openOwnHost } from './own-host.ts'
 
 /** Live messages on the broker of a host that has topics of its own. */
 
@@ -59,7 +60,7 @@ describe('a user of the host', () => {
   })
 
   test('cannot put a message on a topic of a thing, nor see what the host itself puts there', async () => {
-    const thing = await connectTo(url, { username: host.thingToken })
+    const thing = await mqttOfTest({ url: url, username: host.thingToken })
     await thing.subscribe(`things/${host.thingId}/#`)
     const user = await connectUser(url, 'panel')
     await user.subscribe(`things/${host.thingToken}/values/depth`)
@@ -80,7 +81,7 @@ describe('a user of the host', () => {
     expect(topics).toEqual([[`things/${host.thingToken}/values/depth`, 3]])
     await thing.ping()
     expect(messagesOf(thing).filter(({ payload }) => payload === 'forged')).toEqual([])
-    const later = await connectTo(url, { username: host.thingToken })
+    const later = await mqttOfTest({ url: url, username: host.thingToken })
     await later.subscribe(`things/${host.thingId}/values/+`)
     const seen = await messages(later, 1)
     expect(seen.map(([, payload, , retain]) => [JSON.parse(payload).value, retain])).toEqual([[3, true]])
@@ -109,14 +110,14 @@ describe('detach()', () => {
     const other = await openOwnHost()
     const detach = attachThings(other.broker, other.things)
     const session = { clientId: 'board', clean: false, username: other.thingToken }
-    const first = await connectTo(await other.serve(), session)
+    const first = await mqttOfTest({ url: await other.serve(), ...session })
     await first.subscribe(`things/${other.thingId}/values/depth`)
     await first.disconnect()
     await detach()
     const body = Buffer.from(JSON.stringify(depth(4)))
     await other.things.ingest.write({ thingId: other.thingId, door: 'http', body, options: {} })
     attachThings(other.broker, other.things)
-    const second = await connectTo(await other.serve(), session)
+    const second = await mqttOfTest({ url: await other.serve(), ...session })
     expect(second.connack.sessionPresent).toBe(true)
     const missed = (await messages(second, 1)).filter(([, , , retain]) => !retain)
     expect(missed.map(([, payload]) => JSON.parse(payload).value)).toEqual([4])

@@ -5,15 +5,8 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { createToken } from '../../../src/core/token.ts'
 import { attachThings } from '../../../src/mqtt/index.ts'
 import { isMessageOn, isOf, type MqttClient } from '../../helpers/mqtt-client.ts'
-import {
-  connectTo,
-  connectUser,
-  depth,
-  functionsOf,
-  type OwnHost,
-  openOwnHost,
-  storedDepths,
-} from './own-host.ts'
+import { mqttOfTest } from '../../helpers/of-test.ts'
+import { connectUser, depth, functionsOf, type OwnHost, openOwnHost, storedDepths } from './own-host.ts'
 
 /** `attachThings` on the broker of a host that has topics of its own and keeps them. */
 
@@ -69,7 +62,8 @@ describe('a SUBSCRIBE of a client of the host', () => {
 
 test('a client of the host that speaks MQTT 3.1 is answered when it sends something again with DUP', async () => {
   attachThings(host.broker, host.things)
-  const user = await connectTo(await host.serve(), {
+  const user = await mqttOfTest({
+    url: await host.serve(),
     protocolVersion: 3,
     clientId: 'old',
     username: 'old',
@@ -94,7 +88,7 @@ describe('a thing at a host', () => {
   test('is not a matter of the hooks of the host, but for the one that may keep an address out', async () => {
     attachThings(host.broker, host.things)
     const { thingToken } = host
-    const thing = await connectTo(await host.serve(), { username: thingToken, clean: false })
+    const thing = await mqttOfTest({ url: await host.serve(), username: thingToken, clean: false })
     expect(thing.connack.returnCode).toBe(0)
     expect(await thing.subscribe(`things/${thingToken}/errors`)).toBe(1)
     for (const qos of [0, 1, 2] as const) {
@@ -113,7 +107,7 @@ describe('a thing at a host', () => {
   test('has no part in the topics of the host, whatever the host allows', async () => {
     attachThings(host.broker, host.things)
     const url = await host.serve()
-    const thing = await connectTo(url, { username: host.thingToken })
+    const thing = await mqttOfTest({ url: url, username: host.thingToken })
     const panel = await connectUser(url, 'panel')
     await panel.subscribe('plant/#')
     expect(await thing.subscribeAll(['plant/#', '#'])).toEqual([128, 128])
@@ -134,7 +128,7 @@ describe('a thing at a host', () => {
     expect(await panel.subscribe('+/+/errors')).toBe(1)
     const things = [`things/${thingId}/#`, 'things/+/errors', `v2/things/${thingId}`]
     expect(await panel.subscribeAll(things)).toEqual([128, 128, 128])
-    const thing = await connectTo(url, { username: thingToken })
+    const thing = await mqttOfTest({ url: url, username: thingToken })
     await thing.subscribe(`things/${thingToken}/errors`)
     await thing.publish(`things/${thingToken}/write`, depth(1))
     await thing.publish(`things/${thingToken}/write`, 'no JSON')
@@ -149,7 +143,7 @@ describe('a thing at a host', () => {
     attachThings(host.broker, host.things)
     const url = await host.serve()
     const panel = await connectUser(url, 'panel')
-    const thing = await connectTo(url, { username: host.thingToken, clientId: 'panel' })
+    const thing = await mqttOfTest({ url: url, username: host.thingToken, clientId: 'panel' })
     await panel.ping()
     await thing.ping()
   })
@@ -160,7 +154,7 @@ describe('a thing at a host', () => {
     const ids: string[] = []
     for (let n = 0; n < 2; n++) {
       const ready = once(host.broker, 'clientReady')
-      await connectTo(url, { username: host.thingToken, clientId: 'pump' })
+      await mqttOfTest({ url: url, username: host.thingToken, clientId: 'pump' })
       const [client] = (await ready) as [Client]
       ids.push(client.id)
     }
@@ -245,7 +239,7 @@ async function hostTraffic({ broker }: OwnHost, url: string): Promise<unknown[]>
     await see(panel, `plant/press/${qos}`)
   }
 
-  const nameless = await connectTo(url, { clientId: '' })
+  const nameless = await mqttOfTest({ url: url, clientId: '' })
   seen.push(await nameless.subscribe('plant/press/+'))
   await see(nameless, 'plant/press/1')
   await gone(broker, () => nameless.disconnect())

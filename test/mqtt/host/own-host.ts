@@ -5,17 +5,8 @@ import { onTestFinished } from 'vitest'
 import { createToken } from '../../../src/core/token.ts'
 import { createMemoryStore } from '../../../src/store/memory/index.ts'
 import { openThings } from '../../../src/things.ts'
-import type { ConnectOptions, MqttAddress, MqttClient } from '../../helpers/mqtt-client.ts'
+import type { ConnectOptions, MqttClient } from '../../helpers/mqtt-client.ts'
 import { mqttOfTest } from '../../helpers/of-test.ts'
-
-/** A call of one of the host's hooks. */
-export interface HookCall {
-  readonly hook: string
-  /** Whether `this` was the broker, as Aedes calls it. */
-  readonly onBroker: boolean
-  /** What was given, in a form that can be compared. */
-  readonly given: readonly unknown[]
-}
 
 export type OwnHost = Awaited<ReturnType<typeof openOwnHost>>
 
@@ -67,17 +58,10 @@ export async function openOwnHost() {
   return { broker, things, ...(await things.registry.create({})), calls, serve, nextConnection }
 }
 
-/** A connection that ends with the test. */
-export async function connectTo(
-  url: string,
-  options: ConnectOptions & Pick<MqttAddress, 'protocolVersion'> = {},
-): Promise<MqttClient> {
-  return await mqttOfTest({ url, ...options })
-}
-
-/** The connection of one of the host's users. */
+/** The connection of one of the host's users, which ends with the test. */
 export function connectUser(url: string, name: string, options: ConnectOptions = {}): Promise<MqttClient> {
-  return connectTo(url, { clientId: name, username: name, password: `${name} password`, ...options })
+  const user = { clientId: name, username: name, password: `${name} password` }
+  return mqttOfTest({ url, ...user, ...options })
 }
 
 /** A write of one record, measured at second `value` (0..9) of a day. */
@@ -107,8 +91,9 @@ export function functionsOf(broker: Aedes) {
   }
 }
 
-function recordHooks(broker: Aedes): HookCall[] {
-  const calls: HookCall[] = []
+/** `onBroker`: whether `this` was the broker, as Aedes calls it; `given`: in a form that can be compared. */
+function recordHooks(broker: Aedes) {
+  const calls: { hook: string; onBroker: boolean; given: unknown[] }[] = []
   for (const hook of hookNames) {
     const rule: unknown = broker[hook]
     if (typeof rule !== 'function') throw new Error(`this Aedes has no hook ${hook}`)
