@@ -56,11 +56,7 @@ export interface LiveClient {
   subscribe(server: ServerProcess, subscribing: Subscribing): Promise<Subscriber>
 }
 
-/**
- * Publishes in order, and resolves when everything of QoS 1 and 2 is acknowledged and the client is gone.
- *
- * @param token of a thing
- */
+/** Publishes in order with a thing's token, and resolves when QoS 1 and 2 are acknowledged and the client is gone. */
 export type Publish = (server: ServerProcess, token: string, messages: readonly Outgoing[]) => Promise<void>
 
 /** The value of the record that a message on `values/<key>` is about. */
@@ -89,11 +85,7 @@ export class Inbox {
     this.#changes.tell()
   }
 
-  /**
-   * Resolves with all that was received once there is a message that is wanted.
-   *
-   * @throws Error past the deadline, or when nothing more will come
-   */
+  /** Resolves with all that was received once one is wanted. @throws Error past the deadline, or when nothing more comes */
   async until(isWanted: (message: Message) => boolean): Promise<readonly Message[]> {
     await this.#whenever(() => this.#messages.some(isWanted))
     return this.#messages

@@ -6,11 +6,7 @@ import { Inbox, type LiveClient, type Publish } from './client.ts'
 export type Transport = 'TCP' | 'WebSocket'
 export type MqttJsClient = Awaited<ReturnType<typeof connectMqttJs>>
 
-/**
- * A client that is gone at the end of the test, however the test ended.
- *
- * @throws Error of a refusal, with its return code as `code`
- */
+/** A client that is gone at the end of the test. @throws Error of a refusal, with its return code as `code` */
 export async function connectMqttJs(
   server: ServerProcess,
   transport: Transport,
@@ -42,9 +38,7 @@ export function mqttJs(transport: Transport): LiveClient {
         ...(username === 'dashboard' && password === undefined ? {} : { username }),
         ...(password === undefined ? {} : { password }),
         ...(clientId === undefined ? {} : { clientId, clean }),
-        ...(will === undefined
-          ? {}
-          : { will: { retain: false, ...will, payload: Buffer.from(will.payload) } }),
+        ...(will && { will: { retain: false, ...will, payload: Buffer.from(will.payload) } }),
       }
       const { client, inbox } = await connectMqttJs(server, transport, options, encoding)
       const granted = await grantedTo(client, filters, qos)

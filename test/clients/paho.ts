@@ -21,11 +21,8 @@ function run(server: ServerProcess, transport: Transport, options: object, input
 
 /** As paho_client.py reads them. */
 function inputOf(messages: readonly (Omit<Outgoing, 'qos'> & { readonly qos: number })[]): string {
-  return JSON.stringify(
-    messages.map(({ topic, payload, qos, retain = false }) => {
-      return { topic, payload: Buffer.from(payload).toString('hex'), qos, retain }
-    }),
-  )
+  const hex = (payload: Outgoing['payload']) => Buffer.from(payload).toString('hex')
+  return JSON.stringify(messages.map(each => ({ retain: false, ...each, payload: hex(each.payload) })))
 }
 
 export interface PahoDevice {

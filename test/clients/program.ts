@@ -5,12 +5,8 @@ import { Child } from '../helpers/child.ts'
 /** Milliseconds; the programs end by themselves long before. */
 const deadline = 150_000
 
-export interface Installed {
-  /** A command or the path of one. */
-  readonly command: string
-  /** The Debian package that it comes from. */
-  readonly debianPackage: string
-}
+/** A command or the path of one, and the Debian package that it comes from. */
+export type Installed = Readonly<Record<'command' | 'debianPackage', string>>
 
 /** A client program that runs until it ends by itself or the test is over. */
 export class Program extends Child {

@@ -22,24 +22,15 @@ export async function storedValues(server: ServerAddress, thing: Thing, key: str
   return records.map(({ value }) => value).toReversed()
 }
 
-/**
- * The values of a resource, oldest first, once there are so many of them: for writes that no answer tells of, such as
- * those at QoS 0 and wills.
- *
- * @throws Error past the deadline
- */
+/** As `storedValues`, once there are so many: for writes that no answer tells of. @throws Error past the deadline */
 export async function valuesOnceStored(
   server: ServerAddress,
   thing: Thing,
   key: string,
   count: number,
 ): Promise<unknown[]> {
-  let values: unknown[] = []
-  const areStored = async () => {
-    // Before the first there is no such resource.
-    values = await storedValues(server, thing, key).catch(() => [])
-    return values.length >= count
-  }
-  if (await eventually(areStored)) return values
-  throw new Error(`fewer than ${count} records of ${key} were stored: ${values.length}`)
+  // Before the first there is no such resource.
+  const read = () => storedValues(server, thing, key).catch(() => [])
+  if (await eventually(async () => (await read()).length >= count)) return await read()
+  throw new Error(`fewer than ${count} records of ${key} were stored`)
 }

@@ -8,6 +8,12 @@ export interface OpenApi {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
 }
 
+/** An operation of the document, with where it is. */
+export interface DocumentedOperation extends OperationObject {
+  readonly path: string
+  readonly method: string
+}
+
 interface OperationObject {
   readonly operationId: string
   readonly security: readonly Readonly<Record<string, readonly string[]>>[]
@@ -32,30 +38,17 @@ interface ContentObject {
   readonly example?: unknown
 }
 
-/** An operation of the document, with where it is. */
-export interface DocumentedOperation extends OperationObject {
-  readonly path: string
-  readonly method: string
-}
-
 export function operationsOf({ paths }: OpenApi): readonly DocumentedOperation[] {
   return Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), ...operation })),
   )
 }
 
-/** What the ids and secrets of an operation can stand for: a thing that has written, with all that belongs to one. */
-export interface Scene {
-  /** Values for the parameters of a path, by name. */
-  readonly path: Readonly<Record<string, string>>
-  readonly thingId: string
-  readonly thingToken: string
-  readonly sessionToken: string
-  readonly activationCode: string
-}
+/** What the ids and secrets of an operation can stand for. */
+export type Scene = Awaited<ReturnType<typeof setScene>>
 
-/** A new one, which nothing was done to. */
-export async function setScene(server: DocumentedServer): Promise<Scene> {
+/** A new thing that has written, with all that belongs to one; `path`: values for the parameters of a path, by name. */
+export async function setScene(server: DocumentedServer) {
   const asAdmin = <Answer>(path: string, body: object) =>
     ask<Answer>(server, 'POST', `/v2/admin/${path}`, body)
   const thing = await createThing(server)
@@ -74,7 +67,7 @@ export async function setScene(server: DocumentedServer): Promise<Scene> {
     asAdmin<{ activationCodes: string[] }>('activation-codes', {}),
   ])
   const [code = ''] = activationCodes
-  const path = { ref: thingId, thingId, key: 'temperature', tokenId, sessionId, code }
+  const path: Record<string, string> = { ref: thingId, thingId, key: 'temperature', tokenId, sessionId, code }
   return { path, thingId, thingToken, sessionToken, activationCode: code }
 }
 
@@ -105,9 +98,10 @@ export async function request(
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
     encodeURIComponent(values[name] ?? ''),
   )
+  const required = operation.parameters.filter(parameter => parameter.in === 'query' && parameter.required)
   const asked = {
     ...(schemes.includes('thingToken') && { thingToken: scene.thingToken }),
-    ...requiredQuery(operation),
+    ...Object.fromEntries(required.map(({ name, example }) => [name, String(example)])),
     // It wants either an aggregate or points.
     ...(operation.operationId === 'readAggregates' &&
       !('points' in query) && { aggregate: 'avg', interval: '1h' }),
@@ -127,11 +121,6 @@ export async function request(
   const text = isEndless ? await firstOf(response) : await response.text()
   stop.abort()
   return { status: response.status, mediaType, text, headers: response.headers }
-}
-
-function requiredQuery({ parameters }: DocumentedOperation): Readonly<Record<string, string>> {
-  const required = parameters.filter(parameter => parameter.in === 'query' && parameter.required)
-  return Object.fromEntries(required.map(({ name, example }) => [name, String(example)]))
 }
 
 function bodyOf({ requestBody }: DocumentedOperation, { activationCode }: Scene): string | undefined {

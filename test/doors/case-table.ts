@@ -5,7 +5,7 @@ import type { Reason } from '../../src/errors.ts'
 import { write } from '../../src/http/operation/shapes.ts'
 import { createThing } from '../helpers/http-client.ts'
 import { type Answer, type ClientWrite, type Door, httpDoor, mqttDoor } from './doors.ts'
-import { ReadBack, type ReadRecord, type Refusal } from './read-back.ts'
+import { ReadBack, type ReadRecord, type Refusal, type RefusedWrite } from './read-back.ts'
 import { type Service, startService } from './service.ts'
 
 /** One write of a case, and what it must be answered. */
@@ -228,12 +228,7 @@ function withoutReceipt(read: readonly ReadRecord[], expected: readonly ReadReco
   })
 }
 
-type Refused = Pick<
-  Awaited<ReturnType<ReadBack['refusedWrites']>>[number],
-  'door' | 'reason' | 'errors' | 'id'
->
-
-function summary({ door, reason, errors, id }: Refused) {
+function summary({ door, reason, errors, id }: RefusedWrite) {
   const named = errors?.map(({ index, field, reason }) => ({ index, field, reason }))
   return { door, reason, errors: named, id }
 }

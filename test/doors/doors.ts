@@ -3,7 +3,7 @@ import type { WriteOptions } from '../../src/core/parse.ts'
 import { catalogue, type Reason } from '../../src/errors.ts'
 import type { Thing } from '../helpers/http-client.ts'
 import { type MqttWriter, type MqttWriterOptions, openMqttWriter } from './mqtt-writer.ts'
-import type { Refusal } from './read-back.ts'
+import type { Refusal, RefusedWrite } from './read-back.ts'
 import type { Service } from './service.ts'
 
 /** A write as a client means it; how flags and id travel is the door's affair. */
@@ -27,6 +27,8 @@ export interface Door {
   close(): Promise<void>
 }
 
+type NamedRefusal = Refusal & { readonly message: string }
+
 /** The members of an answer to a write that clients go by (contract §6). */
 interface WriteResponse {
   readonly status: string
@@ -37,14 +39,7 @@ interface WriteResponse {
   readonly rejected?: readonly NamedRefusal[]
 }
 
-interface NamedRefusal extends Refusal {
-  readonly message: string
-}
-
-/**
- * @param spelling where flags and the write id travel: in the query and Idempotency-Key, or as members of the body
- * wherever that is an object
- */
+/** @param spelling where flags and write id travel: in query and Idempotency-Key, or as members of a body that is an object */
 export function httpDoor(url: string, spelling: 'query' | 'body'): Door {
   return {
     kind: 'http',
@@ -94,16 +89,10 @@ function readAnswer(status: number, response: WriteResponse): Answer {
   assert.equal(response.code, status)
   assert.equal(status, catalogue[reason].status)
   assert.equal(typeof response.message, 'string')
-  return refusedFor({ reason, errors })
+  return refusedFor({ reason, ...(errors && { errors }) })
 }
 
-function refusedFor({
-  reason,
-  errors,
-}: {
-  reason: Reason
-  errors?: readonly NamedRefusal[] | undefined
-}): Answer {
+function refusedFor({ reason, errors }: Pick<RefusedWrite, 'reason' | 'errors'>): Answer {
   return errors ? { refused: reason, errors: errors.map(withoutMessage) } : { refused: reason }
 }
 

@@ -68,10 +68,7 @@ export class EventSource {
     this.parser = parser
   }
 
-  /**
-   * @param lastEventId '': none is sent
-   * @param budget how many bytes of events are taken before the connection is cut
-   */
+  /** @param lastEventId '': none is sent @param budget bytes of events that are taken before the connection is cut */
   static async open(
     url: string,
     lastEventId = '',

@@ -34,12 +34,7 @@ export class StreamClient {
     })
   }
 
-  /**
-   * Asks for a stream.
-   *
-   * @param url with `http:`
-   * @param onChunk takes the chunks instead of `next`; resolves before the head is there
-   */
+  /** Asks for a stream. @param onChunk takes the chunks instead of `next`; resolves before the head is there */
   static async open(
     url: string,
     headers: Readonly<Record<string, string>> = {},

@@ -49,22 +49,15 @@ export const victimsMark = 'of the victim'
  * Who takes part in the tricks: the victim, whose thing nobody else may touch; the attacker, who has a thing of his own
  * and sessions of all kinds; and credentials that are dead.
  */
-export interface Cast {
-  readonly victim: Thing
-  readonly own: Thing
-  /**
-   * What each `<word>` of the tables stands for, so that no secret gets into a table or a test's name:
-   * `things/<victim>/write`.
-   */
-  readonly words: Readonly<Record<Word, string>>
-}
+export type Cast = Awaited<ReturnType<typeof castOf>>
 
 export type Word = keyof Awaited<ReturnType<typeof wordsOf>>
 
 /** Whose credential is presented: `Authorization: Bearer`, the password. `nobody`: none. */
 export type Who = Word | 'nobody'
 
-export async function castOf(operator: Operator): Promise<Cast> {
+/** `words`: what each `<word>` of the tables stands for, so that no secret gets into one: `things/<victim>/write`. */
+export async function castOf(operator: Operator) {
   const [victim, own] = [await operator.createThing(), await operator.createThing()]
   await operator.setTopics(victim, topicsOf('victim'))
   await operator.setTopics(own, topicsOf('own'))

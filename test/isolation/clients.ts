@@ -23,11 +23,7 @@ export interface HttpRequest {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export interface HttpAnswer {
-  readonly status: number
-  readonly headers: IncomingMessage['headers']
-  readonly text: string
-}
+export type HttpAnswer = Awaited<ReturnType<typeof ask>>
 
 /** A write that no one but its maker may ever see, and that none of the victim's resources may hold. */
 export function forgery(by: string): object {
@@ -38,7 +34,7 @@ export function forgery(by: string): object {
 export async function ask(
   { server, cast }: Pick<World, 'server' | 'cast'>,
   { request: line, as, headers = {}, body = forgery('a request') }: HttpRequest,
-): Promise<HttpAnswer> {
+) {
   const { hostname, port } = new URL(server.url)
   const [, method = '', path = '', text] = /^(\S+) (.*?)(?: (\{.*\}))?$/s.exec(line) ?? []
   const credential = credentialOf(cast, as)
@@ -63,10 +59,7 @@ export function addressOf({ server }: Pick<World, 'server'>, way: Way): string {
   return way === 'TCP' ? server.mqttUrl : server.webSocketUrl
 }
 
-/**
- * Connects with this credential as password, under a username that is nobody's, so that the password alone counts;
- * anonymous with none.
- */
+/** Connects with this credential as password, under a username that is nobody's; anonymous with none. */
 export async function login(
   world: Pick<World, 'server'>,
   way: Way,

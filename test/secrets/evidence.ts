@@ -1,24 +1,12 @@
 import { formsOf } from './forms.ts'
 
-interface Secret {
-  readonly name: string
-  readonly forms: ReadonlyMap<string, Buffer>
-  readonly isKeptInClear: boolean
-}
-
 /** Who may know what was found: `files` holds what is on disk or a copy of that, `told` what others read. */
 export type Kind = 'files' | 'told'
 
-interface Piece {
-  readonly kind: Kind
-  readonly where: string
-  readonly bytes: Buffer
-}
-
 /** Everything that somebody else, or whoever gets hold of a disk or a log, could read; and the secrets it must not hold. */
 export class Evidence {
-  readonly #secrets = new Map<string, Secret>()
-  readonly #pieces: Piece[] = []
+  readonly #secrets = new Map<string, { name: string; forms: Map<string, Buffer>; isKeptInClear: boolean }>()
+  readonly #pieces: { kind: Kind; where: string; bytes: Buffer }[] = []
 
   /** @param options `isKeptInClear`: may be in `files` (docs/inside/decisions/access.md, decision 28) */
   addSecret(name: string, secret: string, { isKeptInClear = false } = {}): string {

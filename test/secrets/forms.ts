@@ -2,7 +2,7 @@
 const revealing = 20
 
 /** Bytes that give a secret, or one end of it, away, by the name of the form that they have. */
-export function formsOf(secret: string): ReadonlyMap<string, Buffer> {
+export function formsOf(secret: string): Map<string, Buffer> {
   const forms = new Map<string, Buffer>()
   const ends = { start: secret.slice(0, revealing), end: secret.slice(-revealing) }
   for (const [which, part] of Object.entries(ends)) {

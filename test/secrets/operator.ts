@@ -40,11 +40,8 @@ export class Operator {
   async ask<Answer extends object>(method: string, path: string, body?: object): Promise<Answer> {
     const response = await this.#ask(method, path, body)
     const bytes = Buffer.from(await response.arrayBuffer())
-    this.#evidence.add(
-      'told',
-      `the answer to ${method} ${path}`,
-      `${JSON.stringify([...response.headers])}${bytes}`,
-    )
+    const shown = `${JSON.stringify([...response.headers])}${bytes}`
+    this.#evidence.add('told', `the answer to ${method} ${path}`, shown)
     if (response.status !== 200) throw new Error(`${method} ${path}: ${response.status}`)
     return JSON.parse(bytes.toString()) as Answer
   }
@@ -91,12 +88,7 @@ export class Operator {
     this.#evidence.add('files', 'a backup', Buffer.from(await response.arrayBuffer()))
   }
 
-  #ask(
-    method: string,
-    path: string,
-    body?: object,
-    authorization = this.#server.adminKey,
-  ): Promise<Response> {
+  #ask(method: string, path: string, body?: object, authorization = this.#server.adminKey) {
     return fetch(`${this.#server.url}${path}`, {
       method,
       headers: { authorization: `Bearer ${authorization}` },

@@ -234,12 +234,11 @@ async function watch(server: ServerProcess, evidence: Evidence, cast: Cast): Pro
   const { player, neighbour, dashboard, app, writer } = cast
   const witnesses = callWitnesses(server, evidence)
   const ofPlayer = [`things/${player.thingId}/#`, `v2/things/${player.thingId}`]
-  await witnesses.watch({ name: 'operator', password: server.adminKey, filters: everything, clean: false })
-  await witnesses.watch({ name: 'dashboard', password: dashboard.sessionToken, filters: everything })
-  await witnesses.watch({ name: 'app', password: app.sessionToken, filters: ofPlayer, clean: false })
-  await witnesses.watch({ name: 'writer', password: writer.sessionToken, filters: ofPlayer })
-  const ofNeighbour = [`things/${neighbour.thingId}/#`]
-  await witnesses.watch({ name: 'neighbour', password: neighbour.thingToken, filters: ofNeighbour })
+  await witnesses.watch('operator', server.adminKey, everything, false)
+  await witnesses.watch('dashboard', dashboard.sessionToken, everything)
+  await witnesses.watch('app', app.sessionToken, ofPlayer, false)
+  await witnesses.watch('writer', writer.sessionToken, ofPlayer)
+  await witnesses.watch('neighbour', neighbour.thingToken, [`things/${neighbour.thingId}/#`])
   const path = `/v2/things/${player.thingId}`
   const events = { accept: 'text/event-stream' }
   await witnesses.stream('app', `${path}?session=${app.sessionToken}`)
@@ -252,10 +251,7 @@ async function watch(server: ServerProcess, evidence: Evidence, cast: Cast): Pro
 const lastWill = 'last will'
 const lastMessage = 'last message of all'
 
-/**
- * Clients that come back, with QoS 2 writes that are not released and filters spelled with a token, and clients with a
- * will: their connections are open when the server ends.
- */
+/** Clients that come back, with QoS 2 writes that are not released, and clients with a will, open when the server ends. */
 async function leaveOpen(server: ServerProcess, { thingToken }: Thing): Promise<void> {
   const topic = `things/${thingToken}/write`
   const body = (value: string) => ({

@@ -4,15 +4,6 @@ import type { ServerProcess } from '../helpers/server-process.ts'
 import { StreamClient } from '../http/stream-client.ts'
 import type { Evidence } from './evidence.ts'
 
-/** Somebody who may see a thing, and knows no secret but his own. */
-interface Witness {
-  readonly name: string
-  readonly password: string
-  readonly filters: readonly string[]
-  /** Default true. */
-  readonly clean?: boolean
-}
-
 export type Witnesses = ReturnType<typeof callWitnesses>
 
 /** Takes down everything that others are told while secrets are used. */
@@ -32,7 +23,8 @@ export function callWitnesses(server: ServerProcess, evidence: Evidence) {
   }
   return {
     untilTold,
-    watch: async ({ name, password, filters, clean = true }: Witness) => {
+    /** Has somebody subscribe who may see a thing, and knows no secret but his own. */
+    watch: async (name: string, password: string, filters: readonly string[], clean = true) => {
       const url = clients.size % 2 === 0 ? server.mqttUrl : server.webSocketUrl
       const session = { username: name, password, clientId: name, clean }
       const client = await connectMqtt({ url, ...session, deadline: 60_000 })

@@ -23,7 +23,12 @@ export interface Section {
 export const places = ['package', 'tarball', 'repository'] as const
 export type Place = (typeof places)[number]
 
-export type Step = RunStep | AnswerStep | FileStep | LeftStep
+/** A block that is run or written, or that cannot run in a test; or what a terminal shows without being given a command. */
+export type Step =
+  | RunStep
+  | ({ readonly kind: 'answer'; readonly terminal: string } & Answer)
+  | { readonly kind: 'file'; readonly line: number; readonly path: string; readonly content: string }
+  | { readonly kind: 'left'; readonly line: number; readonly reason: string }
 
 export interface RunStep {
   readonly kind: 'run'
@@ -33,27 +38,6 @@ export interface RunStep {
   readonly terminal: string
   readonly exitStatus: number
   readonly answer?: Answer
-}
-
-/** What a terminal shows without being given a command. */
-export interface AnswerStep extends Answer {
-  readonly kind: 'answer'
-  readonly terminal: string
-}
-
-export interface FileStep {
-  readonly kind: 'file'
-  readonly line: number
-  readonly path: string
-  readonly content: string
-}
-
-/** A block that cannot run in a test. */
-export interface LeftStep {
-  readonly kind: 'left'
-  readonly line: number
-  readonly commands: string
-  readonly reason: string
 }
 
 export interface Answer {
@@ -135,16 +119,16 @@ export function parsePage(path: string, markdown: string): Page {
     paragraph = ''
   }
 
-  const commandsIn = ({ line, text }: Block): RunStep | LeftStep => {
+  const commandsIn = ({ line, text }: Block): Step => {
     const reason = comments.get('not run')
-    if (reason !== undefined) return { kind: 'left', line, commands: text, reason }
+    if (reason !== undefined) return { kind: 'left', line, reason }
     if (comments.has('file')) fail(line, 'commands are no file: use a block of another language')
     const exitStatus = Number(comments.get('exits with') ?? 0)
     if (!Number.isInteger(exitStatus)) fail(line, 'exits with: a whole number')
     return { kind: 'run', line, commands: text, terminal: comments.get('terminal') ?? '', exitStatus }
   }
 
-  const fileIn = ({ line, text }: Block): FileStep => {
+  const fileIn = ({ line, text }: Block): Step => {
     const file = comments.get('file') ?? ''
     if (/^[/~]|\.\./.test(file)) fail(line, `${file} is outside of the directory of the page`)
     const name = file.slice(file.lastIndexOf('/') + 1)

@@ -9,13 +9,7 @@ import { eventually } from '../../helpers/waiting.ts'
 /** The variable that every program of a page has, and its descendants. */
 export const pageVariable = 'RUN_OF_PAGE'
 
-/**
- * Kills every process of a page, and resolves when none is left.
- *
- * @param run value of `pageVariable`
- * @param directory in which the page was run
- * @throws Error if one is still there after 10 s
- */
+/** Kills every process of a page, and resolves when none is left. @throws Error if one is still there after 10 s */
 export async function endAll(run: string, directory: string): Promise<void> {
   let left: readonly number[] = []
   const areGone = async () => {

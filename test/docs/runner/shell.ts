@@ -4,18 +4,7 @@ import { join } from 'node:path'
 import { interrupt } from './processes.ts'
 
 /** A bash that is told what to do line by line. Its end is that of all programs of a page. */
-export interface Shell {
-  /** Whether it is a terminal: programs say into it, in the place of files. */
-  readonly isTerminal: boolean
-  /** Lines of commands. */
-  tell(lines: readonly string[]): void
-  /** What programs say from now on is added to this file. Of a terminal only. */
-  sayInto(file: string): void
-  /** Ctrl-C. */
-  interrupt(): Promise<void>
-  /** Undefined while it runs. */
-  readonly exitStatus: number | undefined
-}
+export type Shell = ReturnType<typeof openShell | typeof openTerminal>
 
 interface Place {
   readonly directory: string
@@ -25,7 +14,7 @@ interface Place {
 }
 
 /** One whose programs say into files, each block into its own. */
-export function openShell({ directory, environment }: Place): Shell {
+export function openShell({ directory, environment }: Place) {
   // By lines, so that what a program says is heard when it says it.
   const child = spawn('stdbuf', ['-oL', 'bash', '--norc'], {
     cwd: directory,
@@ -39,10 +28,13 @@ export function openShell({ directory, environment }: Place): Shell {
   // As where somebody types, a pipeline is a process group.
   tell(['set -m'])
   return {
+    /** Whether programs say into it, in the place of files. */
     isTerminal: false,
     tell,
-    sayInto: () => {},
+    sayInto: (_file: string) => {},
+    /** Ctrl-C. */
     interrupt: () => interrupt(child.pid ?? 0),
+    /** Undefined while it runs. */
     get exitStatus() {
       return statusOf(child)
     },
@@ -53,7 +45,7 @@ export function openShell({ directory, environment }: Place): Shell {
  * One in a terminal, where a program is as somebody sees it who runs it. The commands come through a pipe beside it, so that
  * it has no prompt and no echo.
  */
-export function openTerminal({ directory, notes, environment }: Place): Shell {
+export function openTerminal({ directory, notes, environment }: Place) {
   const pipe = join(notes, 'commands')
   execFileSync('mkfifo', [pipe])
   const commands = openSync(pipe, 'r+')
@@ -77,7 +69,8 @@ export function openTerminal({ directory, notes, environment }: Place): Shell {
   return {
     isTerminal: true,
     tell,
-    sayInto: next => {
+    /** What programs say from now on is added to this file. */
+    sayInto: (next: string) => {
       file = next
     },
     interrupt: async () => void child.stdin.write('\x03'),

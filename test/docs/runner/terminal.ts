@@ -23,10 +23,7 @@ export class Terminal {
   readonly #notes: string
   readonly #entries: Entry[] = []
 
-  /**
-   * @param notes a directory apart from that of the page
-   * @param isTerminal whether it is another terminal than the one in which the page's other commands are typed
-   */
+  /** @param notes a directory apart from that of the page @param isTerminal whether it is no shell, but a terminal */
   constructor(directory: string, notes: string, environment: NodeJS.ProcessEnv, isTerminal: boolean) {
     this.#notes = notes
     this.#shell = (isTerminal ? openTerminal : openShell)({ directory, notes, environment })

@@ -14,19 +14,12 @@ export const historiesAtOnce = 50
 const lives = 3
 const queries = 3
 
-/** What is known of a history. */
-interface Known {
-  readonly seed: number
-  readonly history: History
-  readonly expected: ExpectedRecords
-}
-
 /** Chunks histories in a store that is packed meanwhile and killed three times, and looks at all of it behind each kill. */
 export async function runHistories(directory: string, firstSeed: number) {
   const location = join(directory, `store${firstSeed}`)
   const random = new Random(firstSeed)
   const seeds = count(historiesAtOnce).map(index => firstSeed + index)
-  const known = seeds.map(seed => ({ seed, history: new History(seed), expected: new ExpectedRecords() }))
+  const all = seeds.map(known)
   let kills = 0
   const faults: string[] = []
   for (const number of count(lives)) {
@@ -40,9 +33,9 @@ export async function runHistories(directory: string, firstSeed: number) {
     const { isKilled, lived, errors } = await live(life)
     if (isKilled) kills++
     if (errors) faults.push(`while it lived: ${errors}`)
-    for (const each of known) take(each, lived.get(each.seed))
+    for (const each of all) take(each, lived.get(each.seed))
     await withStore(location, async store => {
-      for (const each of known) faults.push(...(await faultsOf(store, each, random)))
+      for (const each of all) faults.push(...(await faultsOf(store, each, random)))
     })
     const { faults: found } = await checkLevelStore(location)
     faults.push(...found.map(({ fault }) => fault))
@@ -50,10 +43,16 @@ export async function runHistories(directory: string, firstSeed: number) {
   return { kills, faults: faults.map(fault => `seed ${firstSeed}: ${fault}`) }
 }
 
-function take({ history, expected }: Known, { begun, done }: Lived = { begun: 0, done: 0 }): void {
+/** What is known of a history. */
+type Known = ReturnType<typeof known>
+
+function known(seed: number) {
+  return { seed, history: new History(seed), expected: new ExpectedRecords() }
+}
+
+function take({ history, expected }: Known, { begun, done } = { begun: 0, done: 0 }): void {
   for (const [index, action] of [...history.actions()].entries()) {
-    if (index < done) expected.done(action)
-    else if (index < begun) expected.begun(action)
+    if (index < begun) expected.take(action, index < done)
   }
 }
 
@@ -66,7 +65,7 @@ async function faultsOf(store: Store, { history, expected }: Known, random: Rand
   return faults.map(fault => `${thingId}: ${fault}`)
 }
 
-/** A datetime and a value. */
+/** By datetime and value. */
 type Name = string
 
 interface Kept {
@@ -84,15 +83,6 @@ class ExpectedRecords {
   readonly #kept = new Map<Name, Kept>()
   /** What an append that was not answered has brought: all of it or nothing. */
   #unanswered: Name[] = []
-
-  done(action: Action): void {
-    this.#take(action, true)
-  }
-
-  /** The action was begun, and not answered. */
-  begun(action: Action): void {
-    this.#take(action, false)
-  }
 
   /** Compares with what is stored, which is what is certain from now on. @returns what is wrong */
   compare(records: readonly { readonly datetime: number; readonly value: string }[]): string[] {
@@ -122,7 +112,8 @@ class ExpectedRecords {
     return faults
   }
 
-  #take(action: Action, isCertain: boolean): void {
+  /** @param isCertain whether the action was answered, or only begun */
+  take(action: Action, isCertain: boolean): void {
     if ('append' in action) this.#append(action.append.records, isCertain)
     else if ('remove' in action) this.#remove(action.remove.from, action.remove.to, isCertain)
     else this.#removeOld(action.removeOld, isCertain)
@@ -179,12 +170,6 @@ export interface Life {
   /** Most records of a packed chunk. */
   readonly records: number
   readonly dying: DyingBatch
-}
-
-/** Actions of a history in this life. */
-interface Lived {
-  readonly begun: number
-  readonly done: number
 }
 
 const program = fileURLToPath(new URL('killed-histories.ts', import.meta.url))
