@@ -6,17 +6,15 @@ import { createThing, type ServerAddress, type Thing } from '../helpers/http-cli
 import { type ConnectOptions, connectMqtt, isMessageOn } from '../helpers/mqtt-client.ts'
 import { ReadBack, type RefusedWrite } from './read-back.ts'
 
-/** How a client presents itself, and by which of the thing's two names its topics go (contract §1, `<ref>`). */
-interface Presentation {
-  readonly credential: (thing: Thing, adminKey: string) => ConnectOptions
-  readonly ref: 'thingId' | 'thingToken'
-}
-
-const presentations: readonly Presentation[] = [
-  { credential: () => ({}), ref: 'thingToken' },
-  { credential: ({ thingToken }) => ({ username: thingToken }), ref: 'thingId' },
-  { credential: ({ thingToken }) => ({ username: 'device', password: thingToken }), ref: 'thingToken' },
-  { credential: (_thing, adminKey) => ({ username: 'operator', password: adminKey }), ref: 'thingId' },
+/** By which of the thing's two names its topics go (contract §1, `<ref>`), and how a client presents itself. */
+const presentations: readonly [
+  ref: keyof Thing,
+  credentialOf: (thing: Thing, adminKey: string) => ConnectOptions,
+][] = [
+  ['thingToken', () => ({})],
+  ['thingId', ({ thingToken }) => ({ username: thingToken })],
+  ['thingToken', ({ thingToken }) => ({ username: 'device', password: thingToken })],
+  ['thingId', (_thing, adminKey) => ({ username: 'operator', password: adminKey })],
 ]
 
 const writeTopics = [(ref: string) => `things/${ref}/write`, (ref: string) => `v2/things/${ref}`]
@@ -40,10 +38,10 @@ export async function openMqttWriter(
   thing: Thing,
   { url, qos, variant }: MqttWriterOptions,
 ) {
-  const presentation = presentations[variant % presentations.length] ?? assert.fail()
-  const client = await connectMqtt({ url, ...presentation.credential(thing, service.adminKey) })
+  const [named, credentialOf] = presentations[variant % presentations.length] ?? assert.fail()
+  const client = await connectMqtt({ url, ...credentialOf(thing, service.adminKey) })
   assert.equal(client.connack.returnCode, 0)
-  const ref = thing[presentation.ref]
+  const ref = thing[named]
   const ofErrors = errorsTopic(ref)
   assert((await client.subscribe(ofErrors)) < 128, 'the errors of the thing can be subscribed to')
   const marker = await createThing(service)

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import type { RefusedWrite } from '../doors/read-back.ts'
 import { ask, readAll, type Thing } from '../helpers/http-client.ts'
 import { type ConnectOptions, connectMqtt, isMessageOn, isOf } from '../helpers/mqtt-client.ts'
 import { ofTests, serverOfTests } from '../helpers/of-test.ts'
@@ -31,18 +32,13 @@ export const environment = {
   THINGWIRE_TOPICS: 'house/#',
 }
 
-export interface IsolationTests {
-  /** A test over HTTP. */
-  http(name: string, run: (world: World) => Promise<void>, tried?: object): void
-  /** A test of each way to the MQTT door. */
-  mqtt(name: string, run: (world: World, way: Way) => Promise<void>, tried?: object): void
-}
+export type IsolationTests = ReturnType<typeof isolationTests>
 
 /**
  * Nobody gets in where they do not belong: the tests of a file, against one server, with a healthy neighbour at work from the
  * first to the last. After each it is still at work, and behind the last it was disturbed by none of them.
  */
-export function isolationTests(): IsolationTests {
+export function isolationTests() {
   const server = serverOfTests({ environment })
   const opened = ofTests(
     () => openWorld(server()),
@@ -65,11 +61,13 @@ export function isolationTests(): IsolationTests {
     }
   }
   return {
-    http(name, run, tried) {
+    /** A test over HTTP. */
+    http(name: string, run: (world: World) => Promise<void>, tried?: object): void {
       add(name, tried)
       test(name, run)
     },
-    mqtt(name, run, tried) {
+    /** A test of each way to the MQTT door. */
+    mqtt(name: string, run: (world: World, way: Way) => Promise<void>, tried?: object): void {
       add(name, tried)
       for (const way of ways) test(`${name}, over ${way}`, world => run(world, way))
     },
@@ -98,14 +96,8 @@ async function resourcesOf(server: ServerProcess, { thingToken }: Thing): Promis
   return (await ask<{ resources: string[] }>(server, 'GET', path)).resources
 }
 
-interface ListedRefusal {
-  readonly reason: string
-  readonly message: string
-  readonly excerpt: string
-}
-
 /** Whether it is of the victim's own, or of the write session that is the victim's: with a will that may not be. */
-function isOwn({ excerpt, message }: ListedRefusal): boolean {
+function isOwn({ excerpt, message }: RefusedWrite): boolean {
   return excerpt.includes(victimsMark) || message.startsWith('CONNACK 5: the will is on ')
 }
 
@@ -136,7 +128,7 @@ async function openNeighbour(server: ServerProcess, { victim, words }: Cast) {
   let refusedCount = 0
   const topic = (rest: string) => `things/${victim.thingToken}/${rest}`
   const errors = () =>
-    ask<readonly ListedRefusal[]>(server, 'GET', `/v2/things/${victim.thingToken}/errors?limit=100`)
+    ask<readonly RefusedWrite[]>(server, 'GET', `/v2/things/${victim.thingToken}/errors?limit=100`)
   const textOf = ({ payload }: { readonly payload: Buffer | string }) => String(payload)
 
   /** One write goes from the publisher to the subscriber as ever, and everybody is still connected. */

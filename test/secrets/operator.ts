@@ -67,10 +67,10 @@ export class Operator {
   }
 
   /** Takes down everything that the operator can list. */
-  async lookAtAll(thingIds: readonly string[]): Promise<void> {
+  async lookAtAll(...things: readonly Thing[]): Promise<void> {
     await this.ask('GET', '/v2/admin/things?limit=1000')
     await this.ask('GET', '/v2/admin/sessions?limit=1000')
-    for (const thingId of thingIds) {
+    for (const { thingId } of things) {
       await this.ask('GET', `/v2/admin/things/${thingId}/tokens`)
       await this.ask('GET', `/v2/things/${thingId}/errors?limit=100`)
       await this.ask('GET', `/v2/things/${thingId}/resources`)

@@ -97,7 +97,7 @@ export function keepsSecrets(where: string, door: DoorPlay): void {
       const operator = new Operator(server, evidence)
       const thing = await operator.mint<Thing>('token', '/v2/admin/things')
       await playPlaces(server, evidence, door, adminKey, thing)
-      await operator.lookAtAll([thing.thingId])
+      await operator.lookAtAll(thing)
       takeDownOutput(evidence, await server.stop())
       await addStore(evidence, dataDir)
       expect(evidence.holds('told', `the answer to GET /v2/things/`, '[redacted]')).toBe(true)
@@ -162,14 +162,13 @@ async function playFirst(server: ServerProcess, evidence: Evidence, door: DoorPl
   const cast = await createCast(server, operator, evidence)
   const witnesses = await watch(server, evidence, cast)
   const { player, secrets, things } = cast
-  const thingIds = things.map(({ thingId }) => thingId)
   for (const secret of Object.values(secrets)) {
     await playPlaces(server, evidence, door, secret, player)
     await operator.giveWrongTopics(secret, player)
-    await operator.lookAtAll(thingIds)
+    await operator.lookAtAll(...things)
   }
   await talk(server, cast, 'first')
-  await operator.lookAtAll(thingIds)
+  await operator.lookAtAll(...things)
   await witnesses.untilMarked(player, 'first')
   await witnesses.end()
   await leaveOpen(server, player)
@@ -195,7 +194,7 @@ async function playSecond(
     await playPlaces(server, evidence, door, secret, player)
   }
   await talk(server, cast, 'second')
-  await operator.lookAtAll(things.map(({ thingId }) => thingId))
+  await operator.lookAtAll(...things)
   await leaveOpen(server, player)
   await witnesses.untilMarked(player, 'second')
   await operator.backUp()
@@ -215,12 +214,10 @@ async function playOnNodes(
   const { player, secrets, things } = cast
   const witnesses = await watch(there, evidence, cast)
   const some = ['the token of the player', 'a session of a thing'].map(name => secrets[name] ?? '')
-  for (const secret of some) {
-    await playPlaces(here, evidence, door, secret, player)
-  }
+  for (const secret of some) await playPlaces(here, evidence, door, secret, player)
   await talk(here, cast, 'first')
   for (const server of [here, there]) {
-    await new Operator(server, evidence).lookAtAll(things.map(({ thingId }) => thingId))
+    await new Operator(server, evidence).lookAtAll(...things)
   }
   await leaveOpen(here, player)
   await witnesses.untilMarked(player, 'first')

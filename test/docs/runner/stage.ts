@@ -10,10 +10,7 @@ const run = promisify(execFile)
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 
 /** A clean directory with what a section of a page begins with. */
-export interface Directory {
-  readonly path: string
-  readonly environment: NodeJS.ProcessEnv
-}
+export type Directory = Awaited<ReturnType<Stage['directory']>>
 
 /**
  * Where pages are run: the repository as a clone of it is, and the package as an installation of it is. Both are made once,
@@ -47,7 +44,7 @@ export class Stage {
   }
 
   /** A new directory. Its user removes it. */
-  async directory(place: Place): Promise<Directory> {
+  async directory(place: Place): Promise<{ path: string; environment: NodeJS.ProcessEnv }> {
     const parent = await mkdtemp(join(this.#path, 'page-'))
     // By the name that a clone has; error messages and listings show it.
     const path = join(parent, 'thingwire')

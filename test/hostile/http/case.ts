@@ -52,13 +52,10 @@ export function each<Input>(
   const entries = Array.isArray(inputs)
     ? inputs.map((input: Input) => [`${input}`, input] as const)
     : Object.entries<Input>(inputs)
-  return entries.map(([name, input]) =>
-    toCase(
-      outcome,
-      named.replace('*', () => name.slice(0, 60)),
-      rowOf(input),
-    ),
-  )
+  return entries.map(([name, input]) => {
+    const own = named.replace('*', () => name.slice(0, 60))
+    return toCase(outcome, own, rowOf(input))
+  })
 }
 
 /** As `each`, of a connection that stays open. */

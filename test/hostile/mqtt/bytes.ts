@@ -12,23 +12,8 @@ export const otherId = 'j'.repeat(16)
 export const writeTopic = `things/${token}/write`
 export const goodWrite = '{"values":[{"key":"hostile","value":1}]}'
 
-/** Packet types. */
-export const types = {
-  connect: 1,
-  connack: 2,
-  publish: 3,
-  puback: 4,
-  pubrec: 5,
-  pubrel: 6,
-  pubcomp: 7,
-  subscribe: 8,
-  suback: 9,
-  unsubscribe: 10,
-  unsuback: 11,
-  pingreq: 12,
-  pingresp: 13,
-  disconnect: 14,
-} as const
+/** Packet types of acknowledgements. */
+export const types = { puback: 4, pubrec: 5, pubrel: 6, pubcomp: 7 } as const
 
 export function join(...parts: readonly Bytes[]): Buffer {
   return Buffer.concat(parts.map(part => Buffer.from(part)))
@@ -129,13 +114,8 @@ export interface Publish {
   readonly isRetained?: boolean
 }
 
-export function publish({
-  topic = writeTopic,
-  payload = goodWrite,
-  qos = 1,
-  packetId = 7,
-  isRetained = false,
-}: Publish = {}): Buffer {
+export function publish(options: Publish = {}): Buffer {
+  const { topic = writeTopic, payload = goodWrite, qos = 1, packetId = 7, isRetained = false } = options
   const id = qos === 0 ? [] : number16(packetId)
   return packet(0x30 | (qos << 1) | Number(isRetained), binary(topic), id, Buffer.from(payload))
 }

@@ -16,17 +16,10 @@ import { startRedis } from '../../helpers/redis-server.ts'
 import type { ServerProcess } from '../../helpers/server-process.ts'
 
 /** On which of two nodes a client connects; where there is one, both are it. */
-export type Node = 'here' | 'there'
+type Node = 'here' | 'there'
 
 /** A server that relays `house/#`, and clients that may use it. */
-export interface House {
-  /** A client that may read and write everything that is relayed, with a session of its own unless a password is given. */
-  connect(node: Node, options?: ConnectOptions): Promise<MqttClient>
-  /** The password of one who may use these. */
-  passwordFor(grants: readonly TopicGrant[]): Promise<string>
-  /** Bytes. */
-  readonly maxPacketSize: number
-}
+export type House = ReturnType<typeof houseOf>
 
 export const everything: readonly TopicGrant[] = [
   { filter: 'house/#', access: 'read' },
@@ -67,9 +60,6 @@ export interface Duty {
 
 export const levels = [0, 1, 2] as const
 
-/** Bytes. */
-const maxPacketSize = 1_048_576
-
 /** A client that comes again under the same id. */
 export async function comer(house: House, clientId: string) {
   const password = await house.passwordFor(everything)
@@ -107,17 +97,20 @@ export function tryDuties(duties: readonly Duty[]): void {
   })
 }
 
-function houseOf(nodes: Readonly<Record<Node, ServerProcess>>): House {
-  const passwordFor: House['passwordFor'] = async topics => {
+function houseOf(nodes: Readonly<Record<Node, ServerProcess>>) {
+  /** The password of one who may use these. */
+  const passwordFor = async (topics: readonly TopicGrant[]) => {
     const body = { things: [], access: 'read', topics }
     return (await ask<Session>(nodes.here, 'POST', '/v2/admin/sessions', body)).sessionToken
   }
   return {
-    maxPacketSize,
+    /** Bytes. */
+    maxPacketSize: 1_048_576,
     passwordFor,
-    connect: async (node, options) => {
-      const password = options?.password ?? (await passwordFor(everything))
-      return await mqttOfTest({ url: nodes[node].mqttUrl, username: 'x', password, ...options })
+    /** A client that may read and write everything that is relayed, with a session of its own unless a password is given. */
+    connect: async (node: Node, options: ConnectOptions = {}) => {
+      const { password = await passwordFor(everything) } = options
+      return await mqttOfTest({ url: nodes[node].mqttUrl, username: 'x', ...options, password })
     },
   }
 }

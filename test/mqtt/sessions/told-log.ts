@@ -4,13 +4,6 @@ import type { StoredRecord } from '../../../src/core/record/record.ts'
 import type { Thing } from '../../helpers/http-client.ts'
 import type { DoorService } from '../door-service.ts'
 
-/** A message on `values/<key>` that a commit has told. */
-export interface Told {
-  readonly key: string
-  readonly payload: string
-  readonly writeNumber: number
-}
-
 interface Latest {
   readonly payload: string
   /** Datetime, write number and place. */
@@ -22,7 +15,8 @@ interface Latest {
  * latest of each resource behind each of them. In plain words, beside what src makes of it.
  */
 export class ToldLog {
-  readonly told: Told[] = []
+  /** Messages on `values/<key>`, in order. */
+  readonly told: { readonly key: string; readonly payload: string }[] = []
   /** By the number of messages told so far, what is latest of each resource, as payload. */
   readonly #latestAfter: ReadonlyMap<string, string>[] = [new Map()]
   readonly #latest = new Map<string, Latest>()
@@ -46,7 +40,7 @@ export class ToldLog {
     const before = this.told.length
     for (const record of records) {
       if (record.key.startsWith('$')) continue
-      this.told.push({ key: record.key, payload: payloadOf(record), writeNumber })
+      this.told.push({ key: record.key, payload: payloadOf(record) })
       const order = [record.datetime, writeNumber, record.place] as const
       const present = this.#latest.get(record.key)
       if (stored && (!present || isAfter(order, present.order))) {
@@ -54,7 +48,7 @@ export class ToldLog {
       }
     }
     for (const { key, record } of latest) {
-      this.told.push({ key, payload: record ? payloadOf(record) : '', writeNumber })
+      this.told.push({ key, payload: record ? payloadOf(record) : '' })
       // Nothing that is left of the resource is after it.
       if (record) this.#latest.set(key, { payload: payloadOf(record), order: [record.datetime, 0, 0] })
       else this.#latest.delete(key)

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { fill } from '../../../bench/peers/fill.ts'
 import { createProgress } from '../../../bench/program.ts'
+import { pages } from '../../../src/conformance/writes.ts'
 import { createToken } from '../../../src/core/token.ts'
 import { storeLocation } from '../../../src/server/keeping/choose-store.ts'
 import type { RecordStore, StoreDriver } from '../../../src/store/contract.ts'
@@ -119,16 +120,12 @@ async function digestsOf(driver: StoreDriver, thingId: string) {
 async function digestOf(records: RecordStore, thingId: string, key: string) {
   const hash = createHash('sha256')
   let count = 0
-  let cursor: string | undefined
-  do {
-    const query = { order: 'asc', limit: pageSize, ...(cursor !== undefined && { cursor }) } as const
-    const page = await records.read(thingId, key, query)
-    for (const { datetime, value, geo } of page?.records ?? []) {
+  for await (const page of pages(records, { thingId, key, order: 'asc', limit: pageSize })) {
+    for (const { datetime, value, geo } of page) {
       hash.update(`${JSON.stringify([datetime, value, geo?.lat, geo?.long])}\n`)
       count++
     }
-    cursor = page?.next
-  } while (cursor !== undefined)
+  }
   return { count, sha256: hash.digest('hex') }
 }
 

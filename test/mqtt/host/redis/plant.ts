@@ -1,6 +1,6 @@
-import { type RunningExample, runExample } from '../../../examples/run-example.ts'
-import type { ServerAddress, Thing } from '../../../helpers/http-client.ts'
-import type { ConnectOptions, MqttClient } from '../../../helpers/mqtt-client.ts'
+import { runExample } from '../../../examples/run-example.ts'
+import type { Thing } from '../../../helpers/http-client.ts'
+import type { ConnectOptions } from '../../../helpers/mqtt-client.ts'
 import { mqttOfTest, ofTest, ofTests } from '../../../helpers/of-test.ts'
 import { startRedis } from '../../../helpers/redis-server.ts'
 
@@ -9,11 +9,9 @@ import { startRedis } from '../../../helpers/redis-server.ts'
 const adminKey = 'the-plant-on-redis-has-a-key-of-its-own'
 
 /** One process of it. */
-export interface PlantNode extends ServerAddress, Omit<RunningExample, 'ready'> {
-  readonly mqttUrl: string
-}
+export type PlantNode = Awaited<ReturnType<typeof startPlant>>
 
-export interface PlantSetup {
+interface PlantSetup {
   /** Where the broker keeps what is its. Default: where the things are. */
   readonly brokerRedisUrl?: string
   /** Milliseconds. Default: that of the example. */
@@ -21,7 +19,7 @@ export interface PlantSetup {
 }
 
 /** Starts a node, and waits until it is ready. Whoever starts it ends it. */
-export async function startPlant(redisUrl: string, setup: PlantSetup = {}): Promise<PlantNode> {
+export async function startPlant(redisUrl: string, setup: PlantSetup = {}) {
   const { brokerRedisUrl, heartbeat } = setup
   const args = [
     ['--http-port', '0', '--mqtt-port', '0', '--redis-url', redisUrl],
@@ -74,19 +72,11 @@ export function twoNodesOfTests() {
 type User = 'controller' | 'panel'
 
 /** The connection of a user of the plant, which ends with the test. */
-export function connectUser(
-  { mqttUrl }: PlantNode,
-  user: User,
-  options: ConnectOptions = {},
-): Promise<MqttClient> {
+export function connectUser({ mqttUrl }: PlantNode, user: User, options: ConnectOptions = {}) {
   return mqttOfTest({ url: mqttUrl, username: user, password: `${user} password`, ...options })
 }
 
 /** The connection of a thing, which ends with the test. */
-export function connectThing(
-  { mqttUrl }: PlantNode,
-  { thingToken }: Thing,
-  options: ConnectOptions = {},
-): Promise<MqttClient> {
+export function connectThing({ mqttUrl }: PlantNode, { thingToken }: Thing, options: ConnectOptions = {}) {
   return mqttOfTest({ url: mqttUrl, username: thingToken, ...options })
 }
