@@ -21,24 +21,33 @@ export type PromisedPut = (
   lock?: Lock,
 ) => Promise<unknown>
 
+export function promisedAppend(records: DriverRecords): PromisedAppend {
+  const driver = { append: records.append.bind(records) }
+  return (write, waiting) => appendTo(driver, write, waiting)
+}
+
+export function promisedPut(documents: DriverDocuments): PromisedPut {
+  const right = documents.put.bind(documents)
+  return (put, purpose, waiting, lock) => promised(waiting, ticket => right(put, purpose, ticket, lock))
+}
+
+export function settlingAppend(append: PromisedAppend): DriverRecords['append'] {
+  return (write, ticket) => settle(ticket, append(write, ticket))
+}
+
+export function settlingPut(put: PromisedPut): DriverDocuments['put'] {
+  return (documents, purpose, ticket, lock) => settle(ticket, put(documents, purpose, ticket, lock))
+}
+
 /** Gives the driver another `append`, made of the one that it has. */
 export function alterAppends(
   { records }: StoreDriver,
   alter: (append: PromisedAppend) => PromisedAppend,
 ): void {
-  const driver = { append: records.append.bind(records) }
-  const altered = alter((write, waiting) => appendTo(driver, write, waiting))
-  const append: DriverRecords['append'] = (write, ticket) => settle(ticket, altered(write, ticket))
-  Object.assign(records, { append })
+  Object.assign(records, { append: settlingAppend(alter(promisedAppend(records))) })
 }
 
 /** Gives the driver another `put`, made of the one that it has. */
 export function alterPuts({ documents }: StoreDriver, alter: (put: PromisedPut) => PromisedPut): void {
-  const driver = { put: documents.put.bind(documents) }
-  const altered = alter((put, purpose, waiting, lock) =>
-    promised(waiting, ticket => driver.put(put, purpose, ticket, lock)),
-  )
-  const put: DriverDocuments['put'] = (documents, purpose, ticket, lock) =>
-    settle(ticket, altered(documents, purpose, ticket, lock))
-  Object.assign(documents, { put })
+  Object.assign(documents, { put: settlingPut(alter(promisedPut(documents))) })
 }

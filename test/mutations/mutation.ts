@@ -1,18 +1,26 @@
 import type { NewRecord } from '../../src/core/record/record.ts'
 import type {
   Append,
+  DriverDocuments,
   DriverLocks,
+  DriverRecords,
   LatestOfThing,
   LatestQuery,
   Page,
   PageQuery,
+  StoreDriver,
 } from '../../src/store/contract.ts'
 import {
-  type PromisedDocuments,
-  type PromisedDriver,
-  type PromisedRecords,
-  replacing,
-} from './promised-driver.ts'
+  type PromisedAppend,
+  type PromisedPut,
+  promisedAppend,
+  promisedPut,
+  settlingAppend,
+  settlingPut,
+} from '../helpers/altered-driver.ts'
+
+export type PromisedRecords = Omit<DriverRecords, 'append'> & { readonly append: PromisedAppend }
+export type PromisedDocuments = Omit<DriverDocuments, 'put'> & { readonly put: PromisedPut }
 
 type LatestPages = (query: LatestQuery) => AsyncIterable<readonly LatestOfThing[]>
 
@@ -41,17 +49,30 @@ export interface Mutation {
 }
 
 /** A driver that keeps its promises but for the one that the mutation breaks. */
-export function mutated(driver: PromisedDriver, mutation: Mutation): PromisedDriver {
-  const { records, documents } = driver
+export function mutated(driver: StoreDriver, mutation: Mutation): StoreDriver {
+  const records = replacing(driver.records, { append: promisedAppend(driver.records) })
+  const documents = replacing(driver.documents, { put: promisedPut(driver.documents) })
+  const ofRecords = replacing(records, brokenRecords(records, documents, mutation))
+  const ofDocuments = replacing(documents, mutation.documents?.(documents) ?? {}) as PromisedDocuments
   return {
     ...driver,
     ...(mutation.locks && { locks: mutation.locks() }),
-    records: replacing(records, brokenRecords(driver, mutation)) as PromisedRecords,
-    documents: replacing(documents, mutation.documents?.(documents) ?? {}) as PromisedDocuments,
+    records: replacing(ofRecords, { append: settlingAppend(ofRecords.append) }),
+    documents: replacing(ofDocuments, { put: settlingPut(ofDocuments.put) }),
   }
 }
 
-function brokenRecords({ records, documents }: PromisedDriver, mutation: Mutation): Partial<PromisedRecords> {
+/** The same with some methods replaced, whether it is an object or of a class. */
+function replacing<Whole extends object, Replaced extends object>(whole: Whole, replaced: Replaced) {
+  return new Proxy(whole, {
+    get: (target, name) => {
+      const own = Reflect.get(replaced, name)
+      return own ?? (Reflect.get(target, name) as (...call: unknown[]) => unknown).bind(target)
+    },
+  }) as unknown as Omit<Whole, keyof Replaced> & Replaced
+}
+
+function brokenRecords(records: PromisedRecords, documents: PromisedDocuments, mutation: Mutation) {
   const { record: changeRecord, page: changePage } = mutation
   const ofRecords = (write: Append) => ({
     ...write,
@@ -78,7 +99,7 @@ function brokenRecords({ records, documents }: PromisedDriver, mutation: Mutatio
       },
     }),
     ...mutation.records?.(records, documents),
-  } as Partial<PromisedRecords>
+  } as PromisedRecords
 }
 
 /** Much more than any test of the suite stores. */

@@ -1,32 +1,15 @@
+import { JudgedLines } from '../helpers/judged-lines.ts'
+import { level } from '../store/store-places.ts'
+import { mutations, redTests } from './judge.ts'
+
 /**
- * Shows that the conformance suite notices: runs it on a store as it is, which must be green, then on the store with
- * one promise broken after the other, each of which must turn it red. Exit status 1 otherwise.
- *
- * Usage: node --import tsx test/mutations/run.ts [--store memory|level]
+ * `npm run mutations`: runs the conformance suite on LevelDB as it is, which must be green, then with one promise broken after the
+ * other, each of which must turn it red. Ends with status 1 otherwise.
  */
-import { parseArgs } from 'node:util'
-import { level, memory } from '../store/store-places.ts'
-import { judge, mutations } from './judge.ts'
-
-const stores = { memory, level }
-const { values } = parseArgs({ options: { store: { type: 'string', default: 'memory' } } })
-const store = stores[values.store as keyof typeof stores]
-if (store === undefined) throw new Error(`--store must be one of ${Object.keys(stores).join(', ')}`)
-
-const control = await judge(store)
-print('(none)', control.red)
-let survivors = 0
+const report = new JudgedLines()
+for await (const red of redTests(level)) report.line(false, `no promise is broken, and red is ${red}`)
 for (const [name, mutation] of mutations) {
-  const { red } = await judge(store, mutation)
-  if (red.length === 0) survivors++
-  print(name, red)
+  const { value: red } = await redTests(level, mutation).next()
+  report.line(red !== undefined, `${name}: ${red === undefined ? 'not noticed' : `red: ${red}`}`)
 }
-console.log(
-  `${values.store}: ${control.tests} tests, ${control.red.length} red unmutated; ` +
-    `${mutations.length - survivors} of ${mutations.length} mutations noticed`,
-)
-process.exitCode = control.red.length > 0 || survivors > 0 ? 1 : 0
-
-function print(name: string, red: readonly string[]): void {
-  console.log(`${name.padEnd(32)} ${String(red.length).padStart(4)} red  ${red[0] ?? ''}`)
-}
+process.exitCode = report.broken === 0 ? 0 : 1

@@ -1,10 +1,8 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { connectAsync, type MqttClient } from 'mqtt'
 import { Changes } from '../helpers/changes.ts'
+import { Child } from '../helpers/child.ts'
 import { ask, readAll, type Session, type Thing } from '../helpers/http-client.ts'
 import { freePort } from '../helpers/redis-server.ts'
 import { noRateLimits, type ServerProcess, startServer } from '../helpers/server-process.ts'
@@ -241,15 +239,12 @@ function recordOf(n: number) {
 
 /** @returns resolves, when all have come, with what is wrong */
 function mosquittoSub(port: number, password: string, messages: number) {
-  const seen = new Sequences(false)
   const args = ['-h', '127.0.0.1', '-p', `${port}`, '-u', 'x', '-P', password, '-q', '1', '-t', 'house/#']
-  const onLine = (line: string) => {
-    const [topic = '', payload] = line.split(' ')
-    seen.add(topic, Number(payload))
-  }
-  const running = runProgram('mosquitto_sub', [...args, '-F', '%t %p', '-C', `${messages}`], { onLine })
+  const running = runProgram('mosquitto_sub', [...args, '-F', '%t %p', '-C', `${messages}`])
   return async (expected: readonly Expected[]) => {
-    await running
+    const seen = new Sequences(false)
+    for (const [, topic = '', payload] of (await running).matchAll(/^(\S+) (\d+)$/gm))
+      seen.add(topic, Number(payload))
     return seen.faults(expected).map(fault => `mosquitto_sub: ${fault}`)
   }
 }
@@ -263,30 +258,18 @@ async function writeFaults(
   return isRight ? [] : [`${name}: ${values.length} of ${count} writes are stored, or not in order`]
 }
 
-interface Running {
-  readonly input?: string
-  /** Resolves when its input may end. Default: at once. */
-  readonly done?: Promise<unknown>
-  readonly onLine?: (line: string) => void
-}
-
-/** Runs a program to its end. @throws Error unless it ends with status 0 */
+/** Runs a program to its end; its input ends when `done` resolves. @returns its output @throws Error unless it ends with status 0 */
 async function runProgram(
   command: string,
   args: readonly string[],
-  { input = '', done = Promise.resolve(), onLine = () => {} }: Running = {},
-): Promise<void> {
-  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'] })
-  let errors = ''
-  child.stderr.setEncoding('utf8').on('data', (part: string) => {
-    errors += part
-  })
-  createInterface({ input: child.stdout }).on('line', onLine)
-  child.stdin.on('error', () => {}).write(input)
+  { input, done = Promise.resolve() }: { readonly input?: string; readonly done?: Promise<unknown> } = {},
+): Promise<string> {
+  const child = new Child(command, args, { input, isInputOpen: true })
   done.then(
-    () => child.stdin.end(),
-    () => child.kill(),
+    () => child.process.stdin?.end(),
+    () => child.process.kill(),
   )
-  const [code] = (await once(child, 'close')) as [number | null]
-  if (code !== 0) throw new Error(`${command} ended with status ${code}: ${errors}`)
+  const { code, stdout, stderr } = await child.exited
+  if (code !== 0) throw new Error(`${command} ended with status ${code}: ${stderr}`)
+  return stdout
 }

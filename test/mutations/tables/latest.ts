@@ -1,6 +1,15 @@
 import { type StoredRecord, storedForm } from '../../../src/core/record/record.ts'
 import type { LatestOfThing, Snapshot } from '../../../src/store/contract.ts'
-import { type Mutations, observed } from '../mutation.ts'
+import { type Mutation, type Mutations, observed } from '../mutation.ts'
+
+function byPrefix(name: 'key' | 'thingId'): ReturnType<NonNullable<Mutation['latest']>> {
+  return async function* ({ [name]: start = '', ...query }, latest) {
+    for await (const page of latest(query)) {
+      const selected = page.filter(each => each[name].startsWith(start))
+      if (selected.length > 0) yield selected
+    }
+  }
+}
 
 /** Latest records, one by one and in snapshots. */
 export const latestMutations: Mutations = {
@@ -26,23 +35,11 @@ export const latestMutations: Mutations = {
   },
   'latest-by-key-prefix': {
     why: 'What is latest is selected by the whole key; a scan whose end is not the end of the name finds longer ones.',
-    latest: () =>
-      async function* ({ key, ...query }, latest) {
-        for await (const page of latest(query)) {
-          const selected = page.filter(each => each.key.startsWith(key ?? ''))
-          if (selected.length > 0) yield selected
-        }
-      },
+    latest: () => byPrefix('key'),
   },
   'latest-by-thing-prefix': {
     why: 'What is latest is selected by the whole thing id; a scan whose end is not the end of the id finds others.',
-    latest: () =>
-      async function* ({ thingId, ...query }, latest) {
-        for await (const page of latest(query)) {
-          const selected = page.filter(each => each.thingId.startsWith(thingId ?? ''))
-          if (selected.length > 0) yield selected
-        }
-      },
+    latest: () => byPrefix('thingId'),
   },
   'latest-in-one-page': {
     why: 'Pages are bounded, so that a wildcard does not take all memory; a store that collects first has one page.',
