@@ -7,6 +7,7 @@ import type { ServerProcess } from '../helpers/server-process.ts'
 import { EventParser } from '../http/event-source.ts'
 import type { CommitOrder } from './commit-order.ts'
 import { fleeting, SequenceCheck } from './ledger.ts'
+import type { Count } from './magic/counter.ts'
 
 /** What a receiver is to get: each record, or each write as a whole. */
 export type Wanted = keyof CommitOrder
@@ -38,6 +39,11 @@ export class Receiver {
   /** Whether this came before. */
   has(value: string): boolean {
     return this.#got.has(value)
+  }
+
+  /** How many different values came. */
+  get count(): number {
+    return this.#got.size
   }
 
   /** Messages that came again on a later connection. */
@@ -95,6 +101,7 @@ export class LiveSession {
   readonly habit: Habit
   readonly receiver: Receiver
   readonly #thing: Thing
+  readonly #key: string
   #client: MqttClient | undefined
   #isNew = true
   /** A CONNECT that was refused may have made a session, or not. */
@@ -102,10 +109,12 @@ export class LiveSession {
   #hasForgottenDup = false
   #leaves = 0
 
-  constructor(habit: Habit, thing: Thing, wanted: Wanted) {
+  /** @param key of the resource whose values are wanted; default: all */
+  constructor(habit: Habit, thing: Thing, wanted: Wanted, key = '+') {
     this.habit = habit
-    this.receiver = new Receiver(`${habit} session for ${wanted}`, thing.thingId, wanted)
+    this.receiver = new Receiver(`${habit} session for ${wanted} ${key}`, thing.thingId, wanted)
     this.#thing = thing
+    this.#key = key
   }
 
   /** Resolves when the connection is gone, whoever ended it. */
@@ -137,8 +146,8 @@ export class LiveSession {
     const receiving = this.#receive(client)
     // Before SUBACK it is not known whether there is a session.
     if (this.#isNew) {
-      const filter = this.receiver.wanted === 'writes' ? `v2/things/${thingId}` : `things/${thingId}/values/+`
-      await client.subscribe(filter)
+      const values = `things/${thingId}/values/${this.#key}`
+      await client.subscribe(this.receiver.wanted === 'writes' ? `v2/things/${thingId}` : values)
     }
     this.#isNew = false
     void receiving
@@ -177,10 +186,11 @@ export class LiveSession {
   }
 }
 
-/** Of the record, or of the first one of an array. */
+/** Of the record, or of the first one of an array; of a `$count`, how many records it has counted. */
 function valueIn(text: string): string {
-  const [record] = [JSON.parse(text)].flat() as { value: unknown }[]
-  return String(record?.value)
+  const [record] = [JSON.parse(text)].flat() as { value: Partial<Count> | string | null }[]
+  const value = record?.value
+  return String(typeof value === 'object' ? value?.applied : value)
 }
 
 /** A client of server-sent events that resumes where it was, over many lives of the server. */
@@ -250,6 +260,11 @@ interface Visit {
 interface Open {
   readonly closed: Promise<void>
   close(): Promise<void>
+}
+
+/** The first document of a stream, of which a load balancer may send several as one; no text of the load has brackets. */
+function first(text: string): string {
+  return /^(\[[^\]]*\]|\{[^}]*\})/.exec(text)?.[0] ?? ''
 }
 
 /** A subscriber without a session: each connection gets everything, in order, or the connection is closed. */
@@ -351,11 +366,11 @@ export class LiveSubscriber {
             incoming.destroy()
             await closed
           }
-          // A load balancer may send several chunks as one.
-          const documents = new JsonDocuments()
-          incoming.setEncoding('utf8')
-          incoming.on('data', (part: string) => {
-            for (const document of documents.take(part)) {
+          let rest = ''
+          incoming.setEncoding('utf8').on('data', (part: string) => {
+            rest += part
+            for (let document = first(rest); document !== ''; document = first(rest)) {
+              rest = rest.slice(document.length)
               if (document.startsWith('[')) take(document)
               else if (document.includes('"status"')) resolve({ closed, close })
             }
@@ -364,36 +379,5 @@ export class LiveSubscriber {
       )
       outgoing.on('error', reject)
     })
-  }
-}
-
-/** Objects and arrays that come one behind the other, with nothing between them, in parts of any size. */
-export class JsonDocuments {
-  #text = ''
-  /** The first letter that was not looked at. */
-  #at = 0
-  #depth = 0
-  #isInString = false
-
-  /** @returns those that end with this part, as texts */
-  take(part: string): string[] {
-    const documents: string[] = []
-    this.#text += part
-    for (; this.#at < this.#text.length; this.#at++) {
-      const letter = this.#text[this.#at]
-      if (this.#isInString) {
-        if (letter === '\\') this.#at++
-        else if (letter === '"') this.#isInString = false
-      } else if (letter === '"') this.#isInString = true
-      else if (letter === '{' || letter === '[') this.#depth++
-      else if (letter === '}' || letter === ']') {
-        this.#depth--
-        if (this.#depth > 0) continue
-        documents.push(this.#text.slice(0, this.#at + 1))
-        this.#text = this.#text.slice(this.#at + 1)
-        this.#at = -1
-      }
-    }
-    return documents
   }
 }

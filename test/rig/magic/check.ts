@@ -2,20 +2,24 @@ import { isDeepStrictEqual } from 'node:util'
 import { type ReadRecord, readAll, type Thing } from '../../helpers/http-client.ts'
 import type { ServerProcess } from '../../helpers/server-process.ts'
 import { retainedOf } from '../views.ts'
-import { differences, type MagicModel, type States } from './model.ts'
+import type { MagicModel } from './model.ts'
 
 const stateKeys = ['$geo', '$settings', '$count'] as const
 
 /** What is wrong with the states of a thing, over REST and as retained messages, in words. */
 export async function checkStates(server: ServerProcess, thing: Thing, model: MagicModel): Promise<string[]> {
-  const items = await Promise.all(stateKeys.map(key => readItem(server, thing, key)))
-  const [$geo, $settings, $count] = items.map(item => item?.value)
-  const read: States = { $geo, $settings, $count }
-  const wrong = differences(read, model.states).map(key => {
-    return `${key} of ${thing.thingId} is ${JSON.stringify(read[key])}, not ${JSON.stringify(model.states[key])}`
+  const wrong = stateKeys.map(async key => {
+    const item = await readItem(server, thing, key)
+    const what = `${key} of ${thing.thingId} is`
+    const due = model.state(key)
+    if (!isDeepStrictEqual(item?.value, due))
+      return [`${what} ${JSON.stringify(item?.value)}, not ${JSON.stringify(due)}`]
+    // Retained messages are what REST gives (contract §7).
+    const message = item && (await retainedOf(server, thing, key, 1)).get(key)
+    if (isDeepStrictEqual(message, item)) return []
+    return [`retained ${what} ${JSON.stringify(message)}, not ${JSON.stringify(item)}`]
   })
-  const present = stateKeys.flatMap((key, index) => (items[index] ? [[key, items[index]] as const] : []))
-  return [...wrong, ...(await checkRetained(server, thing, present))]
+  return (await Promise.all(wrong)).flat()
 }
 
 /** What is wrong with the history of a thing's magic resources, in words. */
@@ -51,18 +55,4 @@ export async function readItem(
   const response = await fetch(`${url}/v2/things/${thingToken}/resources/${encodeURIComponent(key)}`)
   const items = (await response.json()) as ReadRecord[]
   return response.status === 200 ? items[0] : undefined
-}
-
-/** Retained messages are what REST gives (contract §7). */
-async function checkRetained(
-  server: ServerProcess,
-  thing: Thing,
-  items: readonly (readonly [key: string, item: ReadRecord])[],
-): Promise<string[]> {
-  const wrong = items.map(async ([key, item]) => {
-    const message = (await retainedOf(server, thing, key, 1)).get(key)
-    if (isDeepStrictEqual(message, item)) return []
-    return [`retained ${key} of ${thing.thingId} is ${JSON.stringify(message)}, not ${JSON.stringify(item)}`]
-  })
-  return (await Promise.all(wrong)).flat()
 }

@@ -18,28 +18,22 @@ export const counter: MagicResource = {
     if (typeof value === 'string' && countedValue.test(value)) return { value }
     return { field: 'value', reason: 'invalid_value', message: 'value must be that of a planned write' }
   },
-  apply(state, { value, receivedAt }) {
-    const before = (state?.value ?? noCount) as Count
-    return { value: counted(before, String(value)), datetime: receivedAt }
+  apply(state, { value: given, receivedAt: datetime }) {
+    const value = String(given)
+    const { applied, last, disordered } = (state?.value ?? noCount) as Count
+    const [, , writer = ''] = countedValue.exec(value) ?? []
+    const before = last[writer]
+    const isNext = before === undefined || isBehind(value, before)
+    const count: Count = {
+      applied: applied + 1,
+      last: { ...last, [writer]: value },
+      disordered: isNext ? disordered : [...disordered, value].slice(-10),
+    }
+    return { value: count, datetime }
   },
 }
 
-export const noCount: Count = { applied: 0, last: {}, disordered: [] }
-
-export function counted(before: Count, value: string): Count {
-  const writer = writerOf(value)
-  const last = before.last[writer]
-  const isNext = last === undefined || isBehind(value, last)
-  return {
-    applied: before.applied + 1,
-    last: { ...before.last, [writer]: value },
-    disordered: isNext ? before.disordered : [...before.disordered, value].slice(-10),
-  }
-}
-
-function writerOf(value: string): string {
-  return countedValue.exec(value)?.[2] ?? ''
-}
+const noCount: Count = { applied: 0, last: {}, disordered: [] }
 
 /** Run, number of the write in the run, place in the write. */
 function isBehind(value: string, last: string): boolean {

@@ -3,8 +3,8 @@ import type { ServerProcess } from '../../helpers/server-process.ts'
 import { Ledger } from '../ledger.ts'
 import { type Participant, untilDone, untilNothingWrong } from '../participant.ts'
 import type { Service } from '../server.ts'
+import { LiveSession } from '../subscriber.ts'
 import { checkHistory, checkStates } from './check.ts'
-import { CountWatcher } from './count-watcher.ts'
 import { MagicLoad } from './load.ts'
 import { MagicModel } from './model.ts'
 
@@ -12,7 +12,8 @@ import { MagicModel } from './model.ts'
 interface Group {
   readonly things: readonly Thing[]
   readonly models: readonly MagicModel[]
-  readonly watchers: readonly CountWatcher[]
+  /** Of `$count` of each thing. */
+  readonly watchers: readonly LiveSession[]
   readonly ledger: Ledger
   readonly load: MagicLoad
   working: Promise<void>
@@ -66,9 +67,12 @@ export class MagicWriters implements Participant {
       await untilDone(() => comeTo(node, group))
       const violations = await load.settle(node)
       for (const write of load.takeSent()) modelOf(group, write.thing).apply(write)
-      const delivered = watchers.map(async (watcher, thing) => {
-        const isComplete = await watcher.until(modelOf(group, thing).changes, this.#deadline)
-        return isComplete ? [] : [`$count of thing ${thing} at node ${place}: too little, or too much, came`]
+      const delivered = watchers.map(async ({ receiver }, thing) => {
+        const { changes } = modelOf(group, thing)
+        const values = Array.from({ length: changes }, (_, change) => String(change + 1))
+        const missing = await receiver.until(values, this.#deadline)
+        receiver.check({ values, writes: [] })
+        return missing.length > 0 ? [`${receiver.name}: ${missing[0]} never came`] : []
       })
       const undelivered = (await Promise.all(delivered)).flat()
       // At the other node it may come later.
@@ -78,7 +82,7 @@ export class MagicWriters implements Participant {
           untilNothingWrong(() => checkStates(server, thing, modelOf(group, index)), patience),
         ),
       )
-      const disorder = watchers.flatMap(watcher => watcher.violations)
+      const disorder = watchers.flatMap(({ receiver }) => receiver.violations)
       return [...violations, ...undelivered, ...(await Promise.all(wrong)).flat(), ...disorder]
     })
     return (await Promise.all(found)).flat()
@@ -101,17 +105,17 @@ export class MagicWriters implements Participant {
   async #createGroup(): Promise<Group> {
     const things = await this.#service.createThings(MagicLoad.things)
     const ledger = new Ledger()
-    const watchers = things.map(thing => new CountWatcher(thing))
-    const load = new MagicLoad(things, ledger, thing => watchers[thing]?.seen ?? 0)
+    const watchers = things.map(thing => new LiveSession('staying', thing, 'values', '$count'))
+    const load = new MagicLoad(things, ledger, thing => watchers[thing]?.receiver.count ?? 0)
     const models = things.map(() => new MagicModel())
     return { things, ledger, models, watchers, load, working: Promise.resolve() }
   }
 }
 
-async function comeTo({ mqttUrl }: ServerProcess, group: Group): Promise<void> {
+async function comeTo(server: ServerProcess, group: Group): Promise<void> {
   await leave(group)
-  await group.load.connect(mqttUrl)
-  await Promise.all(group.watchers.map(watcher => watcher.connect(mqttUrl)))
+  await group.load.connect(server.mqttUrl)
+  await Promise.all(group.watchers.map(watcher => watcher.connect(server)))
 }
 
 async function leave({ load, watchers }: Group): Promise<void> {
