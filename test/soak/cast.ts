@@ -115,7 +115,7 @@ export class Cast {
     const places = this.#few
     const leaves = ['DISCONNECT', 'cut', 'takeover', 'cut without acks'] as const
     // Not every key: what it misses must stay below the bound of a session, at 2,000 records a second, too.
-    const keys = ['count', 'list', 'late', '$settings', '$geo']
+    const keys = ['count', 'late', '$settings', '$geo']
     const some = keys.map(key => ({ topic: `things/+/values/${key}`, qos: 1 as const }))
     const few = this.#ofFew('#', 1)
     return [

@@ -68,14 +68,6 @@ export class SequenceCheck {
     return [...this.#passed, ...ahead].filter(place => this.#isDue(place))
   }
 
-  /** How many of them there are. */
-  countMissing(): number {
-    let count = 0
-    for (const place of this.#passed) if (this.#isDue(place)) count++
-    for (let place = this.#next ?? 0; place < this.#due.length; place++) if (this.#isDue(place)) count++
-    return count
-  }
-
   #isDue(place: number): boolean {
     const item = this.#due[place]
     return item !== undefined && this.#isWanted(item)
@@ -103,8 +95,6 @@ export class Check {
   readonly findings = new Findings()
   /** Messages that were right. */
   taken = 0
-  /** Messages that came again, as they may. */
-  repeated = 0
   readonly #setup: CheckSetup
   /** By what is due. */
   readonly #sequences = new Map<readonly Due[], SequenceCheck>()
@@ -143,12 +133,9 @@ export class Check {
     }
     const wrong = sequence.take(place, message.dup)
     if (wrong === undefined) this.taken++
-    else if (wrong === 'repeated') this.repeated++
-    else {
-      this.findings.add(wrong, `${sequence.name} ${place}`)
-      return undefined
-    }
-    return recognised
+    if (wrong === undefined || wrong === 'repeated') return recognised
+    this.findings.add(wrong, `${sequence.name} ${place}`)
+    return undefined
   }
 
   /** A new connection: these may come once more, with DUP, since nothing shows that their acks were read. */
@@ -161,7 +148,7 @@ export class Check {
 
   /** Messages that are due and have not come. */
   countMissing(): number {
-    return [...this.#sequences.values()].reduce((sum, sequence) => sum + sequence.countMissing(), 0)
+    return [...this.#sequences.values()].reduce((sum, sequence) => sum + sequence.missing().length, 0)
   }
 
   /** Notes what has not come, when nothing more is expected. @param isCutOff only what was passed over */

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { type JoinMessage, judgeJoin } from './checks.ts'
 import type { FindingKind } from './plan.ts'
 
-const message = (key: string, isKept = true) => ({ key, value: '0', isKept, sentAt: 0 })
+const message = (key: string, isKept = true) => ({ key, value: '0', isKept })
 /** a0 b1 a2 b3 a4 b5, of which b5 is of a `store=false` write, a6. */
 const due = ['a', 'b', 'a', 'b', 'a'].map(key => message(key)).concat(message('b', false), message('a'))
 const retained = (place: number) => ({ place, retain: true })

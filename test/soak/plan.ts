@@ -27,24 +27,16 @@ export const valueLanes = ['ordinary', '$settings', '$geo'] as const
 /** And `array`: the writes on `v2/things/<id>`. */
 export type Lane = (typeof valueLanes)[number] | 'array'
 
-interface Geo {
-  readonly lat: number
-  readonly long: number
-}
-
 /** A live message that is due. */
 export interface Due {
   /** Empty of an array. */
   readonly key: string
   /** JSON text; of an array as it was written. */
   readonly value: string
-  readonly geo?: Geo
   /** RFC 3339, if the sender gave it. */
   readonly datetime?: string
   /** Not of a `store=false` write: who is away does not miss it. */
   readonly isKept: boolean
-  /** `performance.now()` when it was sent. */
-  readonly sentAt: number
 }
 
 /** How many messages of each lane are due. */
@@ -119,20 +111,18 @@ interface NewRecord {
   readonly key: string
   readonly lane: Exclude<Lane, 'array'>
   readonly value: string
-  readonly geo?: Geo
   readonly datetime?: number
 }
 
 /** Milliseconds: explicit datetimes go on, or back, from here. */
 const epoch = Date.UTC(2026, 0, 1)
-const steadyKeys = ['count', 'object', 'list', 'clock', 'place', 'text'] as const
+const steadyKeys = ['count', 'clock', 'text'] as const
 const longitudes = 18_000
 
 /** Makes the next write of a thing, and notes in its ledger what is due for it. */
 export function planWrite(thing: ThingLedger, habits: Habits, limit: number): PlannedWrite {
   const isSilent = habits.isSilent && chance(0.1)
   const isKept = isSilent || !(habits.isFleeting && chance(0.2))
-  const sentAt = performance.now()
   const next = { ...thing.marks }
   const many = chance(0.75) ? between(2, 5) : between(10, 20)
   const count = Math.min(limit, chance(0.6) ? 1 : many)
@@ -148,12 +138,12 @@ export function planWrite(thing: ThingLedger, habits: Habits, limit: number): Pl
     else if (roll < 0.2) made.push(newRecord('$geo', '$geo', next.$geo++, habits))
   }
   for (const record of made) {
-    const due = dueOf(record, isKept, sentAt)
+    const due = dueOf(record, isKept)
     if (isSilent) thing.silent.push(due)
     else thing.due[record.lane].push(due)
   }
   const value = `[${made.map(textOf).join(',')}]`
-  if (!isSilent) thing.arrays.set(value, thing.due.array.push({ key: '', value, isKept, sentAt }) - 1)
+  if (!isSilent) thing.arrays.set(value, thing.due.array.push({ key: '', value, isKept }) - 1)
   const isRepeated = chance(0.02)
   const options = [
     `"values":${value}`,
@@ -172,33 +162,27 @@ function pickKey({ isLate, padding }: Habits): string {
 function newRecord(key: string, lane: NewRecord['lane'], n: number, { padding }: Habits): NewRecord {
   const record = { key, lane, value: String(n) }
   if (key === 'text') return { ...record, value: `"${n} ${'x'.repeat(padding)}"` }
-  if (key === 'object') return { ...record, value: `{"n":${n},"on":true}` }
-  if (key === 'list') return { ...record, value: `[${n},"on"]` }
   if (key === 'clock') return { ...record, datetime: epoch + n }
   if (key === 'late') return { ...record, datetime: epoch - n }
-  if (key === 'place') return { ...record, geo: { lat: 41.5, long: (n % longitudes) / 100 } }
   if (key === '$geo') return { ...record, value: `[${(n % longitudes) / 100},${Math.floor(n / longitudes)}]` }
   return record
 }
 
-function dueOf({ key, lane, value, geo, datetime }: NewRecord, isKept: boolean, sentAt: number): Due {
+function dueOf({ key, lane, value, datetime }: NewRecord, isKept: boolean): Due {
   const state = { $settings: `{"n":${value}}`, $geo: `{"type":"Point","coordinates":${value}}` }
   return {
     key: lane === 'ordinary' ? key : lane,
     value: lane === 'ordinary' ? value : state[lane],
     isKept,
-    sentAt,
-    ...(geo ? { geo } : {}),
     ...(datetime === undefined ? {} : { datetime: new Date(datetime).toISOString() }),
   }
 }
 
 /** In the order of members in which it is delivered on `v2/things/<id>`. */
-function textOf({ key, value, geo, datetime }: NewRecord): string {
-  const place = geo ? `"geo":${JSON.stringify(geo)},` : ''
+function textOf({ key, value, datetime }: NewRecord): string {
   // `YYYYMMDDHHmmssSSS`.
   const digits = datetime === undefined ? '' : new Date(datetime).toISOString().replace(/\D/g, '')
-  return `{"key":"${key}",${place}${digits && `"datetime":"${digits}",`}"value":${value}}`
+  return `{"key":"${key}",${digits && `"datetime":"${digits}",`}"value":${value}}`
 }
 
 /** The value of a record carries its place in its lane, from which a subscriber sees what came before it. */
@@ -209,12 +193,11 @@ function placeOf(lane: Lane, value: unknown): number {
   }
   if (typeof value === 'number') return value
   if (typeof value === 'string') return Number.parseInt(value, 10)
-  if (Array.isArray(value)) return Number(value[0])
   return Number((value as { n?: number } | null)?.n)
 }
 
 /**
- * What a subscriber may find wrong. `altered`: another key, value, datetime, position, or topic than was written.
+ * What a subscriber may find wrong. `altered`: another key, value, datetime or topic than was written.
  * `unexpected`: what nobody wrote, or not for this subscriber. `retained`: RETAIN set where it may not be, or a retained
  * message that is missing, stale, or out of its place.
  */
@@ -242,6 +225,7 @@ export class Findings {
 
   /** Such as `lost: 2 (things 4 ordinary 17, …)`. */
   toString(): string {
+    if (this.isEmpty) return 'as promised'
     return [...this.#found]
       .map(([kind, { count, first }]) => `${kind}: ${count} (${first.join(', ')})`)
       .join('; ')
@@ -281,16 +265,14 @@ interface LiveRecord {
   readonly key: string
   readonly value: unknown
   readonly datetime: string
-  readonly geo?: unknown
 }
 
 const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
-function isAlike({ key, value, datetime, geo }: LiveRecord, due: Due): boolean {
+function isAlike({ key, value, datetime }: LiveRecord, due: Due): boolean {
   return (
     key === due.key &&
     (typeof value === 'number' ? String(value) : JSON.stringify(value)) === due.value &&
-    (geo === due.geo || JSON.stringify(geo) === JSON.stringify(due.geo)) &&
     (due.datetime === undefined ? rfc3339.test(datetime) : datetime === due.datetime)
   )
 }

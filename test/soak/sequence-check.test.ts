@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { SequenceCheck } from './checks.ts'
 
-const kept = { key: 'k', value: '0', sentAt: 0, isKept: true }
+const kept = { key: 'k', value: '0', isKept: true }
 const fleeting = { ...kept, isKept: false }
 
 function follow(places: readonly number[], due = [kept, kept, fleeting, kept, kept]) {

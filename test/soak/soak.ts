@@ -50,13 +50,12 @@ export interface SoakSetup extends CastSetup {
   readonly hasStuck: boolean
   /** Milliseconds without a message after which nothing more is expected. */
   readonly patience: number
-  readonly onProgress?: (sent: number) => void
 }
 
 export interface SoakResult {
   readonly load: LoadResult
   readonly live: readonly LiveSubscriber[]
-  readonly slow: readonly Subscriber[]
+  readonly slow: readonly LiveSubscriber[]
   readonly sessions: readonly ReturningSession[]
   readonly joining: readonly JoiningSubscriber[]
   readonly stuck: readonly StuckResult[]
@@ -69,7 +68,7 @@ const lastStuck = 0.5
 
 /** Writes to all things through both doors while every kind of subscriber is there. */
 export async function runSoak(setup: SoakSetup): Promise<SoakResult> {
-  const { nodes, records, rate, onProgress } = setup
+  const { nodes, records, rate } = setup
   const made = []
   for (let place = 0; place < setup.things; place++) made.push(await createThing(pick(nodes)))
   const ledger = new Ledger(made)
@@ -89,7 +88,6 @@ export async function runSoak(setup: SoakSetup): Promise<SoakResult> {
     habits: place => habitsOf(place, setup),
     onProgress: sent => {
       share = sent / records
-      onProgress?.(sent)
     },
   })
   await Promise.all(joining.map(subscriber => subscriber.leave()))

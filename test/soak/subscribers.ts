@@ -1,4 +1,3 @@
-import { createHistogram } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ConnectRefused, type Message, type MqttClient, type Subscription } from '../helpers/mqtt-client.ts'
 import { eventually, within } from '../helpers/waiting.ts'
@@ -16,37 +15,10 @@ import {
   valueLanes,
 } from './plan.ts'
 
-/** When messages came, in milliseconds. */
-export class Timing {
-  /** Longest time between one and the next. */
-  maximumGap = 0
-  readonly #lags = createHistogram()
-  #last: number | undefined
-
-  /** @param sentAt `performance.now()` when its write was sent */
-  take(sentAt: number): void {
-    const now = performance.now()
-    if (this.#last !== undefined) this.maximumGap = Math.max(this.maximumGap, now - this.#last)
-    this.#last = now
-    this.#lags.record(Math.max(1, Math.round((now - sentAt) * 1_000)))
-  }
-
-  /** Time between sending and coming, in words. */
-  toString(): string {
-    const lag = (percentile: number) => ms(this.#lags.percentile(percentile) / 1_000)
-    return `p50 ${lag(50)}, p99 ${lag(99)}, max ${lag(100)}`
-  }
-}
-
-export function ms(milliseconds: number): string {
-  return `${milliseconds.toFixed(milliseconds < 10 ? 1 : 0)} ms`
-}
-
 /** What is known in the end of a subscriber that was there all the time. */
 export interface Subscriber {
   readonly name: string
   readonly findings: Findings
-  readonly timing: Timing
   /** Messages that were right. */
   readonly taken: number
   /** Messages that are due and have not come. */
@@ -56,8 +28,8 @@ export interface Subscriber {
 }
 
 export interface LiveSubscriber extends Subscriber {
-  /** Whether it gets something of every write, so that a gap says something of the server. */
-  readonly hearsAll: boolean
+  /** Longest time between two messages, milliseconds; undefined of one that does not get something of every write. */
+  readonly longestGap: number | undefined
 }
 
 export interface LiveSetup extends CheckSetup {
@@ -70,11 +42,13 @@ export interface LiveSetup extends CheckSetup {
 export async function subscribeLive(setup: LiveSetup): Promise<LiveSubscriber> {
   const { name, keys, places, ledger } = setup
   const check = new Check(setup)
-  const timing = new Timing()
-  let isLeaving = false
+  const hearsAll = keys === undefined && places.length === ledger.things.length
+  let [longestGap, last, isLeaving] = [0, Number.POSITIVE_INFINITY, false]
   const onMessage = (message: Message) => {
-    const recognised = check.take(message)
-    if (recognised) timing.take(recognised.due.sentAt)
+    if (!check.take(message)) return
+    const now = performance.now()
+    longestGap = Math.max(longestGap, now - last)
+    last = now
   }
   const link = await openLink({ ...setup.link, clientId: name, onMessage })
   void link.closed.then(() => {
@@ -82,8 +56,10 @@ export async function subscribeLive(setup: LiveSetup): Promise<LiveSubscriber> {
   })
   await link.subscribeTo(...setup.subscriptions)
   return {
-    ...{ name, timing, findings: check.findings },
-    hearsAll: keys === undefined && places.length === ledger.things.length,
+    ...{ name, findings: check.findings },
+    get longestGap() {
+      return hearsAll ? longestGap : undefined
+    },
     get taken() {
       return check.taken
     },
@@ -199,13 +175,10 @@ const pingInterval = 20
 /** A persistent session at QoS 1 that goes away and comes back until it is to settle. */
 export class ReturningSession implements Subscriber {
   readonly name: string
-  readonly timing = new Timing()
   /** How many times it was away. */
   absences = 0
   /** The most messages that had not come to it when it was back: above 1,000 the server may drop some. */
   mostMissed = 0
-  /** Milliseconds from CONNACK until everything that it had missed was there, each time. */
-  readonly catchingUp: number[] = []
   /** CONNACKs that showed that the server could not take it just then, after which it has asked again. */
   refusals = 0
   readonly #setup: SessionSetup
@@ -229,11 +202,6 @@ export class ReturningSession implements Subscriber {
 
   get taken(): number {
     return this.#check.taken
-  }
-
-  /** Messages that came again with DUP, as they may. */
-  get repeated(): number {
-    return this.#check.repeated
   }
 
   async start(): Promise<this> {
@@ -300,7 +268,6 @@ export class ReturningSession implements Subscriber {
       if (!recognised) return
       this.#unconfirmed.push(recognised)
       this.#latest.push(recognised)
-      this.timing.take(recognised.due.sentAt)
     }
     return openLink({ ...pick(links), clientId: this.name, clean: false, onMessage })
   }
@@ -313,15 +280,10 @@ export class ReturningSession implements Subscriber {
     const caughtUp = this.taken + this.countMissing()
     const isHasty = this.countMissing() < this.#setup.awayFor / 2 && chance(0.25)
     const mayLeave = () => performance.now() >= end && (isHasty || this.taken >= caughtUp)
-    let isBehind = !isNew
     while (!this.#isSettling && !mayLeave()) {
       const known = this.#unconfirmed.length
       await link.ping()
       this.#unconfirmed.splice(0, known)
-      if (isBehind && this.taken >= caughtUp) {
-        isBehind = false
-        this.catchingUp.push(performance.now() - begin)
-      }
       if (performance.now() - begin > stay.longest)
         throw new Error(`${this.name}: does not get what it missed`)
       await delay(pingInterval)

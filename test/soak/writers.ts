@@ -14,7 +14,6 @@ import {
   planWrite,
   type ThingLedger,
 } from './plan.ts'
-import { Timing } from './subscribers.ts'
 
 export interface LoadSetup {
   readonly nodes: readonly ServerProcess[]
@@ -23,15 +22,13 @@ export interface LoadSetup {
   readonly records: number
   /** A second. */
   readonly rate: number
-  readonly onProgress?: (sent: number) => void
+  readonly onProgress: (sent: number) => void
 }
 
 export interface LoadResult {
   readonly records: number
   readonly writes: number
   readonly seconds: number
-  /** When acks came. */
-  readonly acks: Timing
   /** Answers that were no 201, and connections that were closed. */
   readonly refusals: readonly string[]
 }
@@ -50,7 +47,7 @@ const window = 32
  */
 export async function runLoad(setup: LoadSetup): Promise<LoadResult> {
   const { ledger, records, rate, onProgress } = setup
-  const run = { acks: new Timing(), refusals: [] as string[], writes: 0 }
+  const run = { refusals: [] as string[], writes: 0 }
   const writers = await Promise.all(ledger.things.map(thing => Writer.open(setup, run, thing)))
   const start = performance.now()
   let sent = 0
@@ -63,7 +60,7 @@ export async function runLoad(setup: LoadSetup): Promise<LoadResult> {
       sent += count
       busy = count === 0 ? busy + 1 : 0
     }
-    onProgress?.(sent)
+    onProgress(sent)
     await delay(tick)
   }
   const seconds = (performance.now() - start) / 1_000
@@ -73,7 +70,6 @@ export async function runLoad(setup: LoadSetup): Promise<LoadResult> {
 
 /** What all writers note. */
 interface Run {
-  readonly acks: Timing
   readonly refusals: string[]
   writes: number
 }
@@ -162,11 +158,9 @@ class Writer {
   }
 
   #track(write: PlannedWrite, send: () => Promise<void>): void {
-    const sentAt = performance.now()
     this.#unacked++
     send()
       .then(() => {
-        this.#run.acks.take(sentAt)
         this.#thing.acked = write.marks
       })
       .catch((error: Error) => this.#refused(error.message))

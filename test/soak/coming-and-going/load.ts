@@ -1,17 +1,15 @@
-import { connect } from 'node:net'
-import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
+import { residentMemory } from '../../../bench/peers/processes.ts'
 import { JudgedLines } from '../../helpers/judged-lines.ts'
-import { preload } from '../../helpers/preload.ts'
 import type { Exit } from '../../helpers/server-process.ts'
-import { withDirectory, withServer } from '../../helpers/with-server.ts'
-import type { MemoryUse } from './memory-preload.ts'
+import { withServer } from '../../helpers/with-server.ts'
 import { type Population, Visitors } from './visitors.ts'
 
-interface MemorySample extends MemoryUse {
+interface MemorySample {
   /** Seconds since the first. */
   readonly at: number
+  /** Bytes. */
+  readonly resident: number
 }
 
 export interface ComingAndGoing extends Population {
@@ -33,33 +31,29 @@ const rates = { writes: 180, connects: 2.5, streams: 3, things: 4, reads: 18, re
 /** Clients that come and go, at one server with its embedded store and default options, and what its memory does. */
 export function runComingAndGoing(setup: ComingAndGoing): Promise<ComingAndGoingResult> {
   const { seconds, interval, onSample } = setup
-  return withDirectory(directory => {
-    const socket = join(directory, 'memory')
-    const environment = { ...preload(new URL('memory-preload.ts', import.meta.url)), SOAK_MEMORY: socket }
-    return withServer({ environment }, async server => {
-      const visitors = await Visitors.come(server, setup)
-      const memory: MemorySample[] = []
-      const start = performance.now()
-      const look = async () => {
-        const use = JSON.parse(await text(connect(socket))) as MemoryUse
-        const sample = { at: (performance.now() - start) / 1_000, ...use }
-        memory.push(sample)
-        onSample?.(sample)
-      }
-      await look()
-      const [looks, ...paced] = await Promise.all([
-        atPace('looks at the memory', 1 / interval, seconds, look),
-        atPace('writes', rates.writes, seconds, () => visitors.write()),
-        atPace('connects', rates.connects, seconds, () => visitors.connect()),
-        atPace('event streams', rates.streams, seconds, () => visitors.stream()),
-        atPace('things made and removed', rates.things, seconds, () => visitors.makeAndRemove()),
-        atPace('reads', rates.reads, seconds, () => visitors.read()),
-        atPace('refused writes', rates.refusals, seconds, () => visitors.refuse()),
-      ])
-      if (looks.failures.length > 0) throw new Error(looks.failures[0])
-      await visitors.go()
-      return { paced, memory, exit: await server.stop() }
-    })
+  return withServer({}, async server => {
+    const visitors = await Visitors.come(server, setup)
+    const memory: MemorySample[] = []
+    const start = performance.now()
+    const look = async () => {
+      const at = (performance.now() - start) / 1_000
+      const sample = { at, resident: residentMemory(Number(server.process.pid)) }
+      memory.push(sample)
+      onSample?.(sample)
+    }
+    await look()
+    const [looks, ...paced] = await Promise.all([
+      atPace('looks at the memory', 1 / interval, seconds, look),
+      atPace('writes', rates.writes, seconds, () => visitors.write()),
+      atPace('connects', rates.connects, seconds, () => visitors.connect()),
+      atPace('event streams', rates.streams, seconds, () => visitors.stream()),
+      atPace('things made and removed', rates.things, seconds, () => visitors.makeAndRemove()),
+      atPace('reads', rates.reads, seconds, () => visitors.read()),
+      atPace('refused writes', rates.refusals, seconds, () => visitors.refuse()),
+    ])
+    if (looks.failures.length > 0) throw new Error(looks.failures[0])
+    await visitors.go()
+    return { paced, memory, exit: await server.stop() }
   })
 }
 
@@ -130,11 +124,8 @@ export async function soakComingAndGoing(minutes: number): Promise<JudgedLines> 
   let minute = 0
   const { paced, memory, exit } = await runComingAndGoing({
     ...{ things: 20, keys: 50, sessions: 3_000, seconds: minutes * 60, interval: 5 },
-    onSample: ({ at, resident, heap, used, external }) => {
-      if (at < minute * 60) return
-      const ofHeap = `V8's heap ${megabytes(heap)} with ${megabytes(used)} used`
-      const beside = `external ${megabytes(external)}`
-      console.log(`minute ${minute++}: resident ${megabytes(resident)}, ${ofHeap}, ${beside}`)
+    onSample: ({ at, resident }) => {
+      if (at >= minute * 60) console.log(`minute ${minute++}: resident ${megabytes(resident)}`)
     },
   })
   for (const { name, asked, achieved, count, failures } of paced) {
