@@ -46,6 +46,17 @@ export function paging({ test }: Suite): void {
       }
     })
 
+    test(`read() gives nothing outside the range for a cursor of another range (${order})`, async ({
+      records,
+    }) => {
+      await appendEach(records, present)
+      const where = { order, limit: 4 } as const
+      const first = await records.read(thing, key, where)
+      const range = order === 'asc' ? { from: 15_000, to: 17_000 } : { from: 12_000, to: 14_000 }
+      const read = await valuesOf(records, { ...where, ...range, cursor: first?.next ?? '' })
+      assert.deepEqual(read, order === 'asc' ? [20, 21, 22, 23] : [15, 14, 13, 12])
+    })
+
     test(`read() neither skips nor repeats with appends between pages (${order})`, async ({ records }) => {
       await appendEach(records, present)
       const read: unknown[] = []

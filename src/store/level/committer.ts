@@ -48,7 +48,7 @@ export class LevelCommitter {
     const group = this.#takeNext(pending) ?? (await this.#load(pending))
     const written = group.write(this.#parts.sync)
     this.#writing = group
-    // Deferred to a microtask, because LevelDB does not get the batch synchronously either.
+    // In a microtask, since LevelDB gets the batch in the microtask before.
     queueMicrotask(begun)
     try {
       await written

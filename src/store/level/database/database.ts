@@ -70,9 +70,9 @@ export class Database {
   #identity: Buffer | undefined
   #lost: Error | undefined
   #failed = false
-  /** Whether the content before a failed write can still be read. */
+  /** Whether, after a failed write, everything written before it can still be read. */
   #isReadable = true
-  /** Set while a database that was still readable after a failed write is reopened. */
+  /** Set while the database is reopened, if it was readable after the failed write. */
   #reopening: Promise<unknown> | undefined
   #reopenings = 0
   #closed = false
@@ -176,7 +176,9 @@ export class Database {
 
   async #write(batch: Batch, options: { sync: boolean }, undo: Undo): Promise<void> {
     this.#assertWritable()
-    await this.#parts.space?.makeRoom()
+    // Without a promise if there is room: LevelDB then gets the batch before the next group is prepared (see LevelCommitter).
+    const room = this.#parts.space?.makeRoom()
+    if (room) await room
     const number = undo === noUndo ? undefined : ++this.#batchNumber
     try {
       if (number !== undefined) batch.put(batchKey, counterBytes(number))

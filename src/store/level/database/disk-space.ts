@@ -82,8 +82,8 @@ export class DiskSpace {
    * Called before each write. Gives up the reserve if the disk is full. If the reserve were given up earlier, the program that
    * fills the disk would take that space too. A reserve that is being created is kept: it is created only if there is enough space.
    */
-  async makeRoom(): Promise<void> {
-    if (this.#isReserveNeeded) await this.giveUpReserve()
+  makeRoom(): Promise<void> | undefined {
+    return this.#isReserveNeeded ? this.giveUpReserve() : undefined
   }
 
   /** Called when LevelDB has failed for lack of space. */

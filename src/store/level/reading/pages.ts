@@ -26,11 +26,7 @@ export async function readPage(
 ): Promise<Page> {
   const range = recordKeys(resource, from, to)
   const after = cursor === undefined ? undefined : cursorKey(resource, cursor)
-  const wanted: KeyRange = after
-    ? order === 'asc'
-      ? { ...range, gte: behind(after) }
-      : { ...range, lt: after }
-    : range
+  const wanted = after ? restOf(range, after, order) : range
   // If the cursor is past the end of the range, the bounds of `wanted` are in the wrong order.
   if (Buffer.compare(wanted.gte, wanted.lt) >= 0) return { records: [] }
   const reverse = order === 'desc'
@@ -56,6 +52,13 @@ export async function readPage(
     }
   }
   return { records }
+}
+
+/** The part of a range after a cursor. The cursor may be of another range. */
+function restOf(range: KeyRange, after: Buffer, order: PageQuery['order']): KeyRange {
+  if (order === 'desc') return Buffer.compare(after, range.lt) < 0 ? { ...range, lt: after } : range
+  const gte = behind(after)
+  return Buffer.compare(gte, range.gte) > 0 ? { ...range, gte } : range
 }
 
 function positionIn({ chunk, index }: { readonly chunk: Chunk; readonly index: number }): string {
