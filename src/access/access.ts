@@ -52,7 +52,7 @@ export interface Access {
   onRevoke(listener: (revocation: Revocation) => void): () => void
   /** Call this when a thing publishes on a topic that belongs to no thing (contract §7.10). The thing then counts as seen. */
   noteSeen(thingId: string): void
-  /** The principal's present grants for served topics that belong to no thing. @throws ThingwireError of the store */
+  /** The principal's present grants for served topics that belong to no thing. @throws ThingwireError if the store fails */
   topicsOf(principal: Principal): Promise<readonly TopicGrant[]>
   /** Like `topicsOf`, by credential. @param credentialHash `hashToken(credential)` @throws ThingwireError invalid_session */
   topicsAgain(credentialHash: string): Promise<readonly TopicGrant[]>

@@ -40,6 +40,6 @@ export interface RefusedRecord {
 export interface ForwardReporter {
   /** The thing ids in the thing map, including ids of things that do not exist. */
   readonly named: readonly string[]
-  /** @param limit maximum number of refused records in the report @throws ThingwireError of the store */
+  /** @param limit maximum number of refused records in the report @throws ThingwireError if the store fails */
   report(limit: number): Promise<ForwardReport>
 }

@@ -19,16 +19,16 @@ export interface Locks {
    * Takes a lock, whoever owns it. `append`, `put`, `take` and `release` take effect in the order of the calls. Later calls under
    * the previous owner's lock are refused. When the promise resolves, everything that the previous owner has stored can be read.
    *
-   * @throws ThingwireError of the store
+   * @throws ThingwireError if the store fails
    */
   take(name: string): Promise<TakenLock>
-  /** Takes a lock if it is free or `owner` holds it; otherwise returns undefined. @throws ThingwireError of the store */
+  /** Takes a lock if it is free or `owner` holds it; otherwise returns undefined. @throws ThingwireError if the store fails */
   takeFrom(name: string, owner: string | undefined): Promise<TakenLock | undefined>
   /**
    * Frees a lock if it is still held. If the next owner must find the effects of earlier calls in the store, call this only when
    * those calls have settled.
    *
-   * @throws ThingwireError of the store
+   * @throws ThingwireError if the store fails
    */
   release(lock: Lock): Promise<void>
   /**

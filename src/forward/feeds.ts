@@ -67,7 +67,7 @@ export class Feeds {
     this.#wake()
   }
 
-  /** Reads and sends until `stop` is aborted. May be called again after an error. @throws ThingwireError of the store */
+  /** Reads and sends until `stop` is aborted. May be called again after an error. @throws ThingwireError if the store fails */
   async run(): Promise<void> {
     const { stop } = this.#parts
     if (!this.#isRunning) for (const feed of this.#feeds.values()) this.#running.push(feed.run())

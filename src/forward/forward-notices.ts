@@ -29,10 +29,10 @@ export class ForwardNotices {
     )
   }
 
-  /** @param problem undefined if the central server is reached again */
+  /** @param problem undefined once the central server can be reached again */
   link(target: string, problem: string | undefined): void {
-    if (problem === undefined) this.#log.info({ target }, 'the central server is reached again')
-    else this.#log.warn({ target }, `the central server is not reached: ${problem}; trying again`)
+    if (problem === undefined) this.#log.info({ target }, 'the central server can be reached again')
+    else this.#log.warn({ target }, `cannot reach the central server: ${problem}; trying again`)
   }
 
   held(thingId: string, why: string): void {

@@ -101,7 +101,7 @@ export class Forwarder implements LogReader, ForwardReporter {
     this.#stopLeading = nodes.lead('forward', (_stop, lock) => this.#run(lock))
   }
 
-  /** Continues from the stored position. Call this before anything is written. @throws ThingwireError of the store */
+  /** Continues from the stored position. Call this before anything is written. @throws ThingwireError if the store fails */
   static async open(parts: ForwarderParts, options: ForwardOptions): Promise<Forwarder> {
     const progress = await Progress.open(parts.documents, parts.live.keptWriteNumber)
     return new Forwarder(parts, options, progress)

@@ -30,7 +30,7 @@ export class Link {
   /** Why the central server was not reached; undefined if it was reached, or no attempt was made. */
   problem: string | undefined
 
-  /** @param onChange called with a problem when the central server is lost, and without a problem when it is reached again */
+  /** @param onChange called with a problem when the central server is lost, and without a problem when it can be reached again */
   constructor(target: Target, onChange: (problem?: string) => void) {
     this.#target = target
     this.#onChange = onChange

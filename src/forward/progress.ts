@@ -64,7 +64,7 @@ export class Progress {
    * Reads the position, or begins forwarding.
    *
    * @param from number of the newest write: if forwarding begins, it begins after this write
-   * @throws ThingwireError of the store
+   * @throws ThingwireError if the store fails
    */
   static async open(documents: DocumentStore, from: number): Promise<Progress> {
     const begun: CursorDocument = { after: from, cut: 0, refused: 0, dropped: 0 }
@@ -77,7 +77,7 @@ export class Progress {
     return await Progress.#read(documents, cursor)
   }
 
-  /** Notes that the server runs without forwarding. @returns undefined if it never forwarded @throws ThingwireError of the store */
+  /** Notes that the server runs without forwarding. @returns undefined if it never forwarded @throws ThingwireError if the store fails */
   static async leave(documents: DocumentStore): Promise<Progress | undefined> {
     const cursor = await documents.transact([cursorName], ([document]) => {
       if (!document) return { put: {}, result: undefined, purpose: 'essential' }
@@ -116,7 +116,7 @@ export class Progress {
     this.#refused.push(refused)
   }
 
-  /** Stores the position durably. @throws ThingwireError of the store; LockLost */
+  /** Stores the position durably. @throws ThingwireError if the store fails; LockLost */
   async keep(position: Position, lock: Lock): Promise<void> {
     const refused = this.#refused.splice(0)
     const count = this.#refusedCount + refused.length
@@ -144,7 +144,7 @@ export class Progress {
     this.#kept = position
   }
 
-  /** The newest refused records, newest first. @throws ThingwireError of the store */
+  /** The newest refused records, newest first. @throws ThingwireError if the store fails */
   async refused(limit: number): Promise<readonly RefusedRecord[]> {
     const fresh = this.#refused.toReversed().slice(0, limit)
     const count = Math.min(limit - fresh.length, keptRefused, this.#refusedCount)
@@ -181,7 +181,7 @@ export class LeftLog implements LogReader {
     this.#upTo = upTo
   }
 
-  /** @returns whether forwarding has ever begun @throws ThingwireError of the store */
+  /** @returns whether forwarding has ever begun @throws ThingwireError if the store fails */
   static async open(documents: DocumentStore, live: Live): Promise<boolean> {
     const progress = await Progress.leave(documents)
     if (!progress) return false

@@ -88,7 +88,7 @@ export class Live {
    * Takes a snapshot of the store. Calls `reached` when the writes in the snapshot are delivered to subscribers, and before later
    * writes are delivered. The caller must close the snapshot.
    *
-   * @throws ThingwireError of the store
+   * @throws ThingwireError if the store fails
    */
   async snapshot(reached: () => void): Promise<Snapshot> {
     const snapshot = await this.#records.snapshot()
@@ -96,7 +96,7 @@ export class Live {
     return snapshot
   }
 
-  /** Calls `reached` when all commits made before the call, on any node, are delivered. @throws ThingwireError of the store */
+  /** Calls `reached` when all commits made before the call, on any node, are delivered. @throws ThingwireError if the store fails */
   async catchUp(reached: () => void = () => {}): Promise<void> {
     await this.#handedOn(await this.#records.catchUp(), reached)
   }

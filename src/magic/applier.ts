@@ -80,7 +80,7 @@ export class Applier {
   /**
    * Removes a state, or a part of a state, after all writes that any node has acknowledged before the call.
    *
-   * @throws ThingwireError of the store; store_unavailable if the applier ends before the state is durably removed
+   * @throws ThingwireError if the store fails; store_unavailable if the applier ends before the state is durably removed
    */
   async remove(thingId: string, key: string): Promise<void> {
     await this.#parts.records.catchUp()
@@ -112,7 +112,7 @@ export class Applier {
     await this.#queue.whenApplied(this.#seen)
   }
 
-  /** @throws ThingwireError of the store */
+  /** @throws ThingwireError if the store fails */
   async #takeUp(): Promise<void> {
     this.#loaded = await this.#marks.load()
     this.#seen = this.#loaded.through

@@ -74,7 +74,7 @@ export function isWrite(job: MagicWrite | StateRemoval): job is MagicWrite {
   return 'commit' in job
 }
 
-/** @throws ThingwireError of the store */
+/** @throws ThingwireError if the store fails */
 export async function nextStep(lane: Lane, parts: StepParts): Promise<Step | undefined> {
   const [first] = lane.jobs
   if (!first) return undefined

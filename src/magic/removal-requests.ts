@@ -20,7 +20,7 @@ export function removalRequest(name: string): RemovalRequest | undefined {
   return thingId === undefined || key === undefined ? undefined : { name, thingId, key }
 }
 
-/** Every request in the store. @throws ThingwireError of the store */
+/** Every request in the store. @throws ThingwireError if the store fails */
 export async function listRemovalRequests(
   documents: Pick<DocumentStore, 'list'>,
 ): Promise<readonly RemovalRequest[]> {
@@ -53,7 +53,7 @@ export class RemovalRequests {
    * Requests a removal. Resolves when the removal is durable.
    *
    * @param onPut called when the document is stored
-   * @throws ThingwireError of the store; store_unavailable if the service ends before that
+   * @throws ThingwireError if the store fails; store_unavailable if the service ends before that
    */
   async ask(thingId: string, key: string, onPut: (request: RemovalRequest) => void): Promise<void> {
     const name = `${prefix}${thingId}/${randomBytes(9).toString('base64url')}/${key}`

@@ -97,7 +97,7 @@ export class RetainedState {
    * Removes the state, or the part that `key` names, after all writes acknowledged before the call, and announces the new state.
    * Resolves when the removal is durable.
    *
-   * @throws ThingwireError of the store; store_unavailable if the service ends before that
+   * @throws ThingwireError if the store fails; store_unavailable if the service ends before that
    */
   async remove(thingId: string, key: string): Promise<void> {
     if (!this.#parts.magic.find(key)) return

@@ -50,7 +50,7 @@ export class StateDraft {
     return this.#weight >= fullDraft
   }
 
-  /** @returns a problem for the list of refused writes @throws ThingwireError of the store */
+  /** @returns a problem for the list of refused writes @throws ThingwireError if the store fails */
   async apply(change: MagicChange): Promise<Problem | undefined> {
     // A host may have restarted without one of its resources.
     const resource = this.#parts.magic.find(change.key)
@@ -63,7 +63,7 @@ export class StateDraft {
     return undefined
   }
 
-  /** @param left the record that becomes the new state, if there is one @throws ThingwireError of the store */
+  /** @param left the record that becomes the new state, if there is one @throws ThingwireError if the store fails */
   async remove(key: string, left?: MagicChange): Promise<void> {
     const before = await this.#stateOf(key)
     if (!before.state) return

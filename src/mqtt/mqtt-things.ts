@@ -24,7 +24,7 @@ export interface MqttThings {
   /** The part of the commit log that persistent sessions may still have to read. */
   readonly sessionLog: SessionLog
   readonly clock: ReceiptClock
-  /** The believed time (contract §4.5), milliseconds since 1970. @throws ThingwireError of the store */
+  /** The believed time (contract §4.5), milliseconds since 1970. @throws ThingwireError if the store fails */
   believedTime(): Promise<number>
   readonly observer?: Observer | undefined
   /** Whether the server accepts writes now. */

@@ -12,7 +12,7 @@ const looksPerAge = 20
 /** Bounds (inclusive) of the interval between two runs, milliseconds. */
 const leastInterval = 1_000
 const mostInterval = 3_600_000
-/** The interval varies at random by this share, so that servers started at the same time do not run at the same time. */
+/** Each interval is up to this share longer or shorter at random, so that servers started together do not all look at once. */
 const jitter = 0.1
 /** Time until the next attempt after the store has failed, milliseconds. */
 const retryAfter = 30_000
@@ -59,7 +59,7 @@ export class Retention {
     this.close = parts.nodes.lead('retention', (...term) => this.#work(...term))
   }
 
-  /** Call this before any write: the first belief depends on the newest receipt time. @throws ThingwireError of the store */
+  /** Call this before any write: the first belief depends on the newest receipt time. @throws ThingwireError if the store fails */
   static async open(parts: RetentionParts): Promise<Retention> {
     const first = { [beliefName]: { ...firstBelief(parts.clock) } }
     await parts.documents.transact([beliefName], ([belief]) => ({
@@ -70,7 +70,7 @@ export class Retention {
     return new Retention(parts)
   }
 
-  /** The believed time (contract §4.5) as last stored, milliseconds since 1970. @throws ThingwireError of the store */
+  /** The believed time (contract §4.5) as last stored, milliseconds since 1970. @throws ThingwireError if the store fails */
   async believedTime(): Promise<number> {
     const { time } = await this.#belief()
     return Math.min(time, shownBy(this.#parts.clock))

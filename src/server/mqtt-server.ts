@@ -218,7 +218,7 @@ function destroyAll(connections: Iterable<Duplex>): void {
  * Converts the queued messages of a store in an older format. Before format 4 (3 in Redis), each session had its own copy of a
  * message, under a name without its size. Now sessions share one copy.
  *
- * @throws ThingwireError of the store
+ * @throws ThingwireError if the store fails
  */
 async function splitCopies(documents: DocumentStore): Promise<void> {
   for await (const name of listNames(documents, topicQueuePrefix)) {

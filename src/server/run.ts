@@ -30,7 +30,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
   if (process.stdout.isTTY) await printSignInLink(server)
 }
 
-/** Prints only to a terminal, since any other stdout may be a log that others can read (contract §10.2). */
+/** Call this only if stdout is a terminal: any other stdout may be a log that others can read (contract §10.2). */
 async function printSignInLink({ url, adminKey }: Server): Promise<void> {
   const response = await fetch(`${onThisMachine(url)}/v2/admin/sessions`, {
     method: 'POST',

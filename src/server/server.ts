@@ -164,7 +164,7 @@ async function openDoors(
   return { mqtt, http }
 }
 
-/** Warns of unknown ids in the thing map, for example ids of the central server. @throws ThingwireError of the store */
+/** Warns of unknown ids in the thing map, for example ids of the central server. @throws ThingwireError if the store fails */
 async function warnOfUnknownThings({ forward, registry }: ThingsParts, log: Logger): Promise<void> {
   if (!forward) return
   const thingIds = await registry.missing(forward.named)

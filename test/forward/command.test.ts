@@ -104,17 +104,17 @@ describe('thingwire forward', () => {
     })
     onTestFinished(async () => void (await edge.kill()))
     await write(edge, thing.here, { values: [{ key: 'n', value: 1 }] })
-    await edge.logged(/the central server is not reached/)
+    await edge.logged(/cannot reach the central server/)
     const shown = () => runCli({ args: ['forwarding', '--url', edge.url, '--data-dir', servers.edgeDir] })
     expect((await shown()).stdout).toMatch(
       /^Waiting {10}1 record, \d+ B, the oldest for \d+ s, since 2\S+Z$/m,
     )
     const doctor = () => runCli({ args: ['doctor', '--url', edge.url, '--data-dir', servers.edgeDir] })
     expect((await doctor()).stdout).toMatch(
-      /^FAULT {2}forwarding +the central server mqtt:\S+ is not reached/m,
+      /^FAULT {2}forwarding +the central server mqtt:\S+ cannot be reached/m,
     )
     servers.path.restore()
-    await edge.logged(/the central server is reached again/)
+    await edge.logged(/the central server can be reached again/)
     expect(await eventually(async () => /^Waiting {10}0 records/m.test((await shown()).stdout))).toBe(true)
     expect((await doctor()).stdout).toMatch(/^ok {5}forwarding +to mqtt:\S+: 0 records wait$/m)
     expect((await readAll(servers.central, thing.there, 'n')).map(record => record.value)).toEqual([1])

@@ -165,7 +165,7 @@ describe('a server that forwards', () => {
       // Without its authority the central server is not trusted, and gets nothing.
       const edge = await servers.startEdge()
       await write(edge, thing.here, value('n', 1))
-      await edge.logged(/is not reached: self-signed certificate/)
+      await edge.logged(/cannot reach the central server: self-signed certificate/)
       await edge.stop()
       servers.args = ['--forward-ca', certFile]
     }

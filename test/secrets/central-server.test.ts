@@ -88,7 +88,7 @@ describe('a server that forwards', () => {
     await writeFile(ca, cert)
     const target = { url: `mqtts://localhost:${central}`, token: secret, args: ['--forward-ca', ca] }
     const { evidence, edge } = await edgeTo(target)
-    await edge.logged(/is not reached: [^\n]*altnames/)
+    await edge.logged(/cannot reach the central server: [^\n]*altnames/)
     await takeDown(evidence, edge)
     expect(evidence.holds('told', 'the answer', 'altnames: DNS:[redacted].example')).toBe(true)
     evidence.add('told', 'stderr', (await edge.kill()).stderr)

@@ -77,7 +77,7 @@ async function examine(
   const isHttpThere = findings.every(({ isOk }) => isOk)
   const ready = isHttpThere ? await checkReady(base) : []
   await show(ready)
-  // Another program has answered. Its answers to further checks would mislead.
+  // If something other than a Thingwire server answered, its answers to the other checks would mislead.
   if (ready.some(({ check }) => check === 'server')) return
   const credential = await credentialFor(flags, 'any').catch(async (error: unknown) => {
     if (!(error instanceof CommandError)) throw error

@@ -98,7 +98,7 @@ async function tryTarget(options: Awaited<ReturnType<typeof loadServerOptions>>)
       faults.slice(1).map(({ thingId, why }) => `${thingId}: ${why}`),
     )
   }
-  if (down !== undefined) console.error(`thingwire: ${url} is not reached yet: ${down}`)
+  if (down !== undefined) console.error(`thingwire: cannot reach ${url} yet: ${down}`)
 }
 
 async function forwarding(flags: ConnectionFlags): Promise<void> {

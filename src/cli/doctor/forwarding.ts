@@ -28,7 +28,7 @@ export async function checkForwarding(client: ServerClient): Promise<readonly Fi
   const since = waiting.oldest === undefined ? '' : `, the oldest since ${waiting.oldest}`
   const findings: Finding[] = []
   if (!connected && problem !== undefined) {
-    const text = `the central server ${target} is not reached: ${problem}; ${waits}${since}`
+    const text = `the central server ${target} cannot be reached: ${problem}; ${waits}${since}`
     findings.push(
       fault(check, text, 'is the address right, and does the link work? Records are kept meanwhile'),
     )

@@ -4,7 +4,7 @@ import { principalName } from '../../access/principal.ts'
 import { credentialOf } from '../request/credential.ts'
 import type { OfThing } from '../request/paths.ts'
 
-/** Returns the principal name under which a costly read waits its turn (contract §9). @throws ThingwireError as `identify` */
+/** Returns the principal name under which a costly read waits its turn (contract §9). @throws ThingwireError, as `identify` does */
 export async function readerOf(
   access: Access,
   request: FastifyRequest<OfThing>,

@@ -97,7 +97,7 @@ export class OwnStreamLog implements StreamLog, LogReader {
     this.#eventIds = eventIds
   }
 
-  /** Takes over the streamed things of the previous process. Call this before any write. @throws ThingwireError of the store */
+  /** Takes over the streamed things of the previous process. Call this before any write. @throws ThingwireError if the store fails */
   static async open(documents: DocumentStore, live: Live): Promise<OwnStreamLog> {
     const log = new OwnStreamLog(documents, live, await EventIds.begin(documents, live.keptWriteNumber))
     for await (const [thingId, { since }] of listDocuments<StreamDocument>(documents, streamPrefix)) {

@@ -10,7 +10,7 @@ export interface StreamLog {
    * Begins a stream of the thing. When this resolves, all later writes of the thing are kept.
    *
    * @param lastEventId id of the client's last event, if any
-   * @throws ThingwireError of the store
+   * @throws ThingwireError if the store fails
    */
   enter(thingId: string, lastEventId?: string): Promise<Streamed>
   /** Stops the expiry of kept writes, so that the next process can take them over. */

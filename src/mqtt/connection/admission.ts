@@ -57,7 +57,7 @@ export interface Admission {
  * @param ownsBroker whether the broker serves only Thingwire's clients, so that an unknown credential is refused
  * @param connection receives each credential before the credential is looked up, and finally the principal
  * @throws ConnectRefused
- * @throws ThingwireError of the store, if it is unavailable
+ * @throws ThingwireError if the store fails
  */
 export async function admit(
   packet: ConnectPacket,

@@ -94,7 +94,7 @@ export class LiveClient implements Subscriber {
     this.#outbox.watch()
   }
 
-  /** Reserves a slot for missed messages, and queues live messages after that slot. @throws ThingwireError of the store */
+  /** Reserves a slot for missed messages, and queues live messages after that slot. @throws ThingwireError if the store fails */
   async resume(session: MqttSession): Promise<void> {
     const owed = owedRetained(session)
     if (owed.length === 0) {
@@ -117,7 +117,7 @@ export class LiveClient implements Subscriber {
     this.#register()
   }
 
-  /** Call this after CONNACK. @returns the number of dropped messages @throws ThingwireError of the store */
+  /** Call this after CONNACK. @returns the number of dropped messages @throws ThingwireError if the store fails */
   async sendMissed(): Promise<number> {
     const session = this.#session
     if (!this.#missed || !session) return 0
@@ -147,7 +147,7 @@ export class LiveClient implements Subscriber {
     await retained?.send()
   }
 
-  /** Adds subscriptions. Their live messages are sent after the messages of `sendRetained`. @throws ThingwireError of the store */
+  /** Adds subscriptions. Their live messages are sent after the messages of `sendRetained`. @throws ThingwireError if the store fails */
   async subscribe(subscriptions: readonly Omit<Subscription, 'from'>[]): Promise<void> {
     const { live } = this.#parts
     const session = this.#session
@@ -200,7 +200,7 @@ export class LiveClient implements Subscriber {
     this.#answers.push({ thingId: '', topic: () => topic, payload, qos })
   }
 
-  /** Call this after SUBACK. @throws ThingwireError of the store */
+  /** Call this after SUBACK. @throws ThingwireError if the store fails */
   async sendRetained(): Promise<void> {
     for (const answer of this.#answers.splice(0)) this.#outbox.push(answer)
     const retained = this.#retained

@@ -34,7 +34,7 @@ export class RetainedDelivery implements AckedParts {
     this.#parts = parts
   }
 
-  /** Call this once, after SUBACK. @throws ThingwireError of the store */
+  /** Call this once, after SUBACK. @throws ThingwireError if the store fails */
   async send(): Promise<void> {
     const { reader, snapshot, gap, subscriptions, maySee, clock, maxPacketSize } = this.#parts
     try {

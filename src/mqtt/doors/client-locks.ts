@@ -29,7 +29,7 @@ export class ClientLocks {
    *
    * @param clientId client id inside the broker
    * @throws LockLost if the connection is closed and another connection has the lock
-   * @throws ThingwireError of the store
+   * @throws ThingwireError if the store fails
    */
   async take(connection: Connection, clientId: string): Promise<TakenLock> {
     this.#underWay++
@@ -56,7 +56,7 @@ export class ClientLocks {
     return this.#connections.get(owner)?.state === 'rejected'
   }
 
-  /** Call this when the connection is closed and none of its packets is pending. @throws ThingwireError of the store */
+  /** Call this when the connection is closed and none of its packets is pending. @throws ThingwireError if the store fails */
   async release(lock: Lock): Promise<void> {
     this.#connections.delete(lock.owner)
     await this.#locks.release(lock)

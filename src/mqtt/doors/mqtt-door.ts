@@ -289,7 +289,7 @@ class RefusedMessages {
 interface PacketDoorParts {
   readonly publishing: PublishDoorParts
   readonly subscribing: SubscribeDoor
-  /** Discards the will of a connection. @throws ThingwireError of the store */
+  /** Discards the will of a connection. @throws ThingwireError if the store fails */
   readonly forgetWill: (connection: Connection) => Promise<void> | undefined
 }
 

@@ -32,7 +32,7 @@ export class Ownership {
     this.#parts = parts
   }
 
-  /** Takes over the client and handles the will of its previous connection. @throws LockLost @throws ThingwireError of the store */
+  /** Takes over the client and handles the will of its previous connection. @throws LockLost @throws ThingwireError if the store fails */
   async takeOver(connection: Connection, clientId: string): Promise<TakenLock> {
     const lock = await this.#parts.locks.take(connection, clientId)
     try {
@@ -54,7 +54,7 @@ export class Ownership {
    * Call this when an anonymous client has used a token of a thing.
    *
    * @returns a promise that resolves when the connection has taken over; undefined if it took over earlier or is not anonymous
-   * @throws ThingwireError of the store
+   * @throws ThingwireError if the store fails
    */
   prove(connection: Connection, thingId: string): Promise<void> | undefined {
     const { admission } = connection

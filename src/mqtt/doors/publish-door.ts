@@ -311,7 +311,7 @@ class RelayDoor {
    * Resolves when the message may be acknowledged.
    *
    * @param arrival set at QoS 2: a resent packet is not published again (contract §4.4 (d))
-   * @throws ThingwireError of the store; write_rate_exceeded; too_many_retained
+   * @throws ThingwireError if the store fails; write_rate_exceeded; too_many_retained
    */
   async publish(packet: Publish, arrival?: Arrival): Promise<void> {
     const { access, relay, rate, observer } = this.#parts

@@ -12,7 +12,7 @@ const minute = 60_000
 /** Maximum number of clients that are watched for quick takeovers. */
 const mostClients = 10_000
 
-/** Lists under a thing why its connections were refused or closed (contract §6.3). MQTT 3.1.1 does not send clients a reason. */
+/** Lists for each thing why its connections were refused or closed (contract §6.3), since MQTT 3.1.1 cannot send the reason. */
 export class RejectedConnections {
   readonly #ingest: Pick<Ingest, 'noteRejected'>
   /** Times of quick takeovers, by name of the client's lock; clock of `performance.now()`, milliseconds. */

@@ -47,7 +47,7 @@ export class SubscribeDoor {
     this.#parts = parts
   }
 
-  /** Granted filters take effect and are stored before SUBACK; refused filters are reported. @throws ThingwireError of the store */
+  /** Granted filters take effect and are stored before SUBACK; refused filters are reported. @throws ThingwireError if the store fails */
   async subscribe(connection: Connection, { messageId, subscriptions }: Subscribe): Promise<void> {
     const { socket, live, broker, relayed, protocolVersion } = connection
     const crowded = new Set<string>()
@@ -151,7 +151,7 @@ export class SubscribeDoor {
     }
   }
 
-  /** @throws ThingwireError of the store */
+  /** @throws ThingwireError if the store fails */
   async unsubscribe(connection: Connection, { messageId, unsubscriptions }: Unsubscribe): Promise<void> {
     const { things, sessions } = this.#parts
     const { session, live, socket, broker, relayed } = connection

@@ -256,9 +256,7 @@ export class BrokerLink implements BrokerSideHandlers {
     const isNew =
       typeOf(packet[0] ?? 0) === types.publish && ((packet[0] ?? 0) & publishFlags.duplicate) === 0
     if (isNew && (this.uses(messageId) || this.#handlers.isUnacked(messageId))) {
-      this.#handlers.onClosedByBroker(
-        new Error('too many messages are not acknowledged: no packet id is left'),
-      )
+      this.#handlers.onClosedByBroker(new Error('too many unacknowledged messages: no packet id is free'))
       return false
     }
     if (isNew) this.#newestId = messageId

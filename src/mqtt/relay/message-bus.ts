@@ -48,7 +48,7 @@ export class MessageBus {
     this.#parts = parts
   }
 
-  /** @throws ThingwireError of the store */
+  /** @throws ThingwireError if the store fails */
   async open(): Promise<void> {
     const { nodes, onMissed } = this.#parts
     if (!nodes.isAlone) this.#stop = await nodes.listen(bytes => this.#hear(bytes), onMissed)

@@ -148,7 +148,7 @@ export class OutgoingQueue {
    * Must resolve before Aedes sends a packet. For a stored message, waits until there is room. Stores the packet id of a QoS 2
    * message, so that the client does not get the message twice.
    *
-   * @throws LockLost @throws ThingwireError of the store
+   * @throws LockLost @throws ThingwireError if the store fails
    */
   async sends(packet: OutgoingPacket): Promise<void> {
     const { cmd, messageId } = packet
@@ -201,7 +201,7 @@ export class OutgoingQueue {
     if (lock.before === this.#lock?.owner) this.#lock = lock
   }
 
-  /** Stores the packet ids of sent messages. May be called more than once. @throws LockLost @throws ThingwireError of the store */
+  /** Stores the packet ids of sent messages. May be called more than once. @throws LockLost @throws ThingwireError if the store fails */
   end(): Promise<void> {
     this.#ending ??= this.#end().catch((error: unknown) => {
       this.#ending = undefined
@@ -244,7 +244,7 @@ export class OutgoingQueue {
     })
   }
 
-  /** @throws LockLost @throws ThingwireError of the store */
+  /** @throws LockLost @throws ThingwireError if the store fails */
   async #removeAcked(): Promise<void> {
     while (this.#acked.size > 0) {
       const names = [...this.#acked]

@@ -109,7 +109,7 @@ export class OwedMessages {
     this.#isCounting = false
   }
 
-  /** Counts the messages, and drops the oldest messages if `most` is exceeded. @throws ThingwireError of the store */
+  /** Counts the messages, and drops the oldest messages if `most` is exceeded. @throws ThingwireError if the store fails */
   async #trim(prefix: string, most: Size): Promise<void> {
     const { documents, onDropped } = this.#parts
     // Messages noted from here on may be counted twice. That is harmless, since no message is dropped without a new count.
@@ -139,7 +139,7 @@ export class OwedMessages {
     if (last > 0) onDropped(await this.#removeUpTo(prefix, last))
   }
 
-  /** @returns the number of removed entries @throws ThingwireError of the store */
+  /** @returns the number of removed entries @throws ThingwireError if the store fails */
   async #removeUpTo(prefix: string, last: number): Promise<number> {
     const { documents, isConnected } = this.#parts
     let removed = 0

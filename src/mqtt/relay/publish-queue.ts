@@ -107,7 +107,7 @@ export class PublishQueue {
     if (packet.qos === 0) this.#keep(packet).catch(this.#parts.onFailed)
   }
 
-  /** Called at QoS 1 and 2. Resolves, in the order of calls, when the message is durable. @throws ThingwireError of the store */
+  /** Called at QoS 1 and 2. Resolves, in the order of calls, when the message is durable. @throws ThingwireError if the store fails */
   enqueue(packet: AedesPublishPacket): Promise<void> {
     const { together, turn } = this.#starting ?? {}
     this.#starting = undefined

@@ -98,7 +98,7 @@ export class Relay {
     })
   }
 
-  /** @throws ThingwireError of the store */
+  /** @throws ThingwireError if the store fails */
   static async open(parts: RelayParts): Promise<Relay> {
     const relay = new Relay(parts)
     await relay.bus.open()
@@ -122,7 +122,7 @@ export class Relay {
    *
    * @param before connection that `newest` returned before the lock was taken; it may have lost its lock before it stored all acks
    * @returns undefined if the client may not use topics that are not Thingwire's
-   * @throws LockLost @throws ThingwireError of the store
+   * @throws LockLost @throws ThingwireError if the store fails
    */
   async begin(
     connection: RelayedConnection,
@@ -154,7 +154,7 @@ export class Relay {
     return relayed
   }
 
-  /** Call this when the connection is closed and none of its packets is pending. @throws ThingwireError of the store */
+  /** Call this when the connection is closed and none of its packets is pending. @throws ThingwireError if the store fails */
   async end(relayed: RelayedClient): Promise<void> {
     await relayed.end().catch(unlessLost)
     if (this.#current.get(relayed.clientId) === relayed) this.#current.delete(relayed.clientId)
@@ -173,7 +173,7 @@ export class Relay {
     return this.#clients.get(client)
   }
 
-  /** Stores the subscriptions of a persistent session if they have changed. @throws LockLost @throws ThingwireError of the store */
+  /** Stores the subscriptions of a persistent session if they have changed. @throws LockLost @throws ThingwireError if the store fails */
   async keep(
     { clientId, isPersistent }: RelayedClient,
     subscriptions: readonly TopicSubscription[],
@@ -184,7 +184,7 @@ export class Relay {
     await this.bus.settle()
   }
 
-  /** Resolves when this node knows all commits made before the call, on any node. @throws ThingwireError of the store */
+  /** Resolves when this node knows all commits made before the call, on any node. @throws ThingwireError if the store fails */
   async catchUp(): Promise<void> {
     if (this.#parts.nodes.isAlone) return
     await this.#parts.live.catchUp()
@@ -198,7 +198,7 @@ export class Relay {
     return kept
   }
 
-  /** Removes subscriptions that a thing's changed grants do not allow. @throws ThingwireError of the store */
+  /** Removes subscriptions that a thing's changed grants do not allow. @throws ThingwireError if the store fails */
   async restrictAll(thingId: string, grants: readonly TopicGrant[]): Promise<void> {
     const scope = `${principalName({ kind: 'thing', thingId })}:`
     for (const clientId of this.#subscriptions.clientsIn(scope)) await this.#restrict(clientId, grants)

@@ -45,7 +45,7 @@ export class RelayedClient {
   /**
    * Call this when the connection is closed or must end. May be called more than once. Resolves when the client's acks are stored.
    *
-   * @param lock lock of the client's new connection @throws LockLost @throws ThingwireError of the store
+   * @param lock lock of the client's new connection @throws LockLost @throws ThingwireError if the store fails
    */
   async end(lock?: TakenLock): Promise<void> {
     if (lock) this.queue?.handOver(lock)

@@ -40,7 +40,7 @@ export class RetainedMessages {
     this.#documents = documents
   }
 
-  /** @throws ThingwireError of the store */
+  /** @throws ThingwireError if the store fails */
   async load(): Promise<void> {
     const before = new Map(this.#messages)
     const names = new Set(before.keys())
@@ -77,7 +77,7 @@ export class RetainedMessages {
     return { [name]: isRemoval ? null : { topic, payload: payload.toString('base64'), qos, order, brokerId } }
   }
 
-  /** Call this when another node announces a message. The stored one may be older or newer. @throws ThingwireError of the store */
+  /** Call this when another node announces a message. The stored one may be older or newer. @throws ThingwireError if the store fails */
   async announced(message: RetainedMessage): Promise<void> {
     const name = retainedName(message.topic)
     const before = this.#messages.get(name)
@@ -95,7 +95,7 @@ export class RetainedMessages {
     this.#wake()
   }
 
-  /** Reads the stored message again, after a failed put or a put by another node. @throws ThingwireError of the store */
+  /** Reads the stored message again, after a failed put or a put by another node. @throws ThingwireError if the store fails */
   async hear(name: string): Promise<void> {
     const reading = { name, isPast: false }
     this.#readings.add(reading)

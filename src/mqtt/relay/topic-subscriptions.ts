@@ -22,7 +22,7 @@ export class TopicSubscriptions {
     this.#documents = documents
   }
 
-  /** @throws ThingwireError of the store */
+  /** @throws ThingwireError if the store fails */
   async load(): Promise<void> {
     const gone = new Set(this.#byClient.keys())
     for await (const [rest, { subscriptions }] of listDocuments<TopicSessionDocument>(
@@ -36,13 +36,13 @@ export class TopicSubscriptions {
     for (const clientId of gone) this.set(clientId, [])
   }
 
-  /** Call this when another node has put or removed the document of a session. @throws ThingwireError of the store */
+  /** Call this when another node has put or removed the document of a session. @throws ThingwireError if the store fails */
   async hear(name: string): Promise<void> {
     const document = (await this.#documents.getInOrder(name)) as TopicSessionDocument | undefined
     this.set(clientIdOf(name), document?.subscriptions ?? [])
   }
 
-  /** Stores a session's changed subscriptions. On failure, nothing changes. @throws LockLost @throws ThingwireError of the store */
+  /** Stores a session's changed subscriptions. On failure, nothing changes. @throws LockLost @throws ThingwireError if the store fails */
   async keep(
     clientId: string,
     subscriptions: readonly TopicSubscription[],

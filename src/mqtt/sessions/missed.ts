@@ -20,7 +20,7 @@ interface OwedMessage {
  * The messages that a session is owed up to and including a write number, in order; if there are too many, only the newest.
  *
  * @returns the messages, and the number of dropped messages
- * @throws ThingwireError of the store
+ * @throws ThingwireError if the store fails
  */
 export async function findMissed(
   log: LogKeeper,

@@ -16,7 +16,7 @@ export class SessionLog implements LogReader {
     this.#documents = documents
   }
 
-  /** Reads the subscriptions of all stored sessions. @throws ThingwireError of the store */
+  /** Reads the subscriptions of all stored sessions. @throws ThingwireError if the store fails */
   static async open(documents: DocumentStore): Promise<SessionLog> {
     const log = new SessionLog(documents)
     for await (const [clientId, { subscriptions }] of log.#sessions()) log.cover(clientId, subscriptions)

@@ -74,14 +74,14 @@ export class Sessions {
     return newSession(clientId, false, this.#parts.live.writeNumber)
   }
 
-  /** A clean session. Removes the client's stored session (MQTT-3.1.2-6). @throws LockLost @throws ThingwireError of the store */
+  /** A clean session. Removes the client's stored session (MQTT-3.1.2-6). @throws LockLost @throws ThingwireError if the store fails */
   async begin(clientId: string, lock: Lock): Promise<MqttSession> {
     this.#open.delete(clientId)
     if (await this.#stored.read(clientId)) await this.#forget(clientId, lock)
     return this.beginNew(clientId)
   }
 
-  /** Resumes or begins a persistent session. @throws LockLost @throws ThingwireError of the store; too_many_persistent_sessions */
+  /** Resumes or begins a persistent session. @throws LockLost @throws ThingwireError if the store fails; too_many_persistent_sessions */
   async resume(clientId: string, lock: TakenLock): Promise<BegunSession> {
     const present = this.#open.get(clientId)
     const isPresent = present !== undefined && present.lock.owner === lock.before
@@ -112,7 +112,7 @@ export class Sessions {
   /**
    * Call this once per session, when the connection is closed and no packet is pending. Resolves when the session is stored.
    *
-   * @throws ThingwireError of the store, if the service ends before the session is stored
+   * @throws ThingwireError if the store fails, or if the service ends before the session is stored
    */
   async leave(session: MqttSession): Promise<void> {
     const { clientId } = session
@@ -145,7 +145,7 @@ export class Sessions {
    * Stores the session, with the current time as the time of its last connection.
    *
    * @param purpose `keep` if filters were added to the session
-   * @throws LockLost @throws ThingwireError of the store
+   * @throws LockLost @throws ThingwireError if the store fails
    */
   async save(session: MqttSession, purpose: PutPurpose): Promise<void> {
     const open = this.#open.get(session.clientId)
@@ -183,7 +183,7 @@ export class Sessions {
     }
   }
 
-  /** Ends every session of a removed principal. @param principal result of `principalName` @throws ThingwireError of the store */
+  /** Ends every session of a removed principal. @param principal result of `principalName` @throws ThingwireError if the store fails */
   async end(principal: string): Promise<void> {
     const { locks } = this.#parts
     const scope = `${principal}:`

@@ -36,7 +36,7 @@ export class StoredSessions {
     this.#clock = clock
   }
 
-  /** @throws ThingwireError of the store */
+  /** @throws ThingwireError if the store fails */
   async read(clientId: string): Promise<MqttSessionDocument | undefined> {
     return (await this.#documents.get(sessionName(clientId))) as MqttSessionDocument | undefined
   }
@@ -53,13 +53,13 @@ export class StoredSessions {
    *
    * @param purpose `keep` if the session is new or filters were added to it
    * @param others documents to put in the same commit
-   * @throws LockLost @throws ThingwireError of the store
+   * @throws LockLost @throws ThingwireError if the store fails
    */
   async keep(usage: Usage, purpose: PutPurpose, others?: DocumentPut): Promise<void> {
     await this.#put(usage, this.#stateOf(usage), purpose, others)
   }
 
-  /** Stores a session if it has changed. @throws LockLost @throws ThingwireError of the store */
+  /** Stores a session if it has changed. @throws LockLost @throws ThingwireError if the store fails */
   async keepChanged(usage: Usage): Promise<void> {
     const state = this.#stateOf(usage)
     if (this.#kept.get(usage.session) !== JSON.stringify(state)) await this.#put(usage, state, 'keep')
@@ -94,7 +94,7 @@ export class StoredSessions {
     }
   }
 
-  /** QoS 2 packets that are stored but not released yet. @throws ThingwireError of the store */
+  /** QoS 2 packets that are stored but not released yet. @throws ThingwireError if the store fails */
   async inFlight(clientId: string): Promise<readonly InFlightWrite[]> {
     const packets: InFlightWrite[] = []
     const documents = listDocuments<InFlightDocument>(this.#documents, inFlightOf(clientId))
@@ -102,12 +102,12 @@ export class StoredSessions {
     return packets
   }
 
-  /** Removes all documents of the client's session. @throws LockLost @throws ThingwireError of the store */
+  /** Removes all documents of the client's session. @throws LockLost @throws ThingwireError if the store fails */
   async forget(clientId: string, lock: Lock): Promise<void> {
     await this.#documents.put(await this.removalOf(clientId), 'essential', lock)
   }
 
-  /** A put that removes all documents of the client's session. @throws ThingwireError of the store */
+  /** A put that removes all documents of the client's session. @throws ThingwireError if the store fails */
   async removalOf(clientId: string): Promise<DocumentPut> {
     const removal: Record<string, null> = {
       [sessionName(clientId)]: null,
@@ -119,7 +119,7 @@ export class StoredSessions {
     return removal
   }
 
-  /** The client ids of all sessions in a scope, for example `thing.<id>:`. @throws ThingwireError of the store */
+  /** The client ids of all sessions in a scope, for example `thing.<id>:`. @throws ThingwireError if the store fails */
   async *clientIdsIn(scope: string): AsyncGenerator<string> {
     for await (const name of listNames(this.#documents, sessionName(scope))) {
       yield decodeURIComponent(name.slice(sessionPrefix.length))
@@ -132,7 +132,7 @@ export class StoredSessions {
    * @param before milliseconds since 1970, exclusive
    * @param mayForget returns false if this node uses the session, which must then be kept
    * @returns the client ids of removed sessions
-   * @throws ThingwireError of the store
+   * @throws ThingwireError if the store fails
    */
   async *forgetOlder(before: number, mayForget: (clientId: string) => boolean): AsyncGenerator<string> {
     const isOld = (session: Document | undefined) =>

@@ -123,7 +123,7 @@ class NodeWatch {
     if (!nodes.isAlone) this.#timer = setInterval(() => this.look().catch(() => {}), lookInterval).unref()
   }
 
-  /** The live nodes, always including this node. @throws ThingwireError of the store */
+  /** The live nodes, always including this node. @throws ThingwireError if the store fails */
   async look(): Promise<ReadonlySet<string>> {
     const alive = new Set(await this.#nodes.alive()).add(this.#nodes.self)
     for (const node of this.#alive) if (!alive.has(node)) this.missedSince(node)

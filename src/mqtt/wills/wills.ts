@@ -68,7 +68,7 @@ export class Wills {
    * Call this when the client has connected to this node. Discards its wills from dead nodes, earlier processes and refused
    * CONNECTs. If its previous connection was to a live node, writes the will of that connection (MQTT-3.1.2-8).
    *
-   * @param lock lock of the client @throws LockLost @throws ThingwireError of the store
+   * @param lock lock of the client @throws LockLost @throws ThingwireError if the store fails
    */
   async takeOver(owner: string, lock: Lock, before: string | undefined): Promise<void> {
     if (before === undefined && this.#left.isDone) return
@@ -103,7 +103,7 @@ export class Wills {
     }
   }
 
-  /** Call this when this node stops: from now on these wills wait for their clients. @throws ThingwireError of the store */
+  /** Call this when this node stops: from now on these wills wait for their clients. @throws ThingwireError if the store fails */
   async leave(names: readonly string[]): Promise<void> {
     for (let from = 0; from < names.length; from += changedAtOnce) {
       const some = names.slice(from, from + changedAtOnce)
@@ -141,7 +141,7 @@ export class Wills {
     await locks.release(lock)
   }
 
-  /** @throws LockLost @throws ThingwireError of the store */
+  /** @throws LockLost @throws ThingwireError if the store fails */
   async #append(name: string, will: KeptWillContent, lock: Lock | undefined): Promise<void> {
     try {
       await this.#carryOut(will, { [name]: null }, lock)

@@ -70,7 +70,7 @@ export class ConnectionLimit {
     server.on('connection', (socket: Socket) => {
       // A TLS connection was counted before its handshake.
       const isCounted = socket instanceof TLSSocket
-      // No answer is sent, because a client that reads it slowly would keep the descriptor in use.
+      // Without descriptors, the connection ends without an answer: a client that reads one slowly would occupy its descriptor.
       if (!isCounted && !this.hasRoom(socket)) socket.destroy()
       else if (!isCounted && !this.enter(socket.remoteAddress ?? '', socket))
         refuse(socket, new ThingwireError('too_many_connections'))

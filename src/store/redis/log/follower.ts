@@ -285,7 +285,7 @@ export class UndoMemory {
   }
 }
 
-/** Whether a snapshot as of the write shows the record or state from before the change. */
+/** Whether a snapshot taken at `writeNumber` still shows the record or state that the change of `Undo` replaced. */
 function isSeen({ before }: Undo, writeNumber: number): boolean {
   return before !== undefined && writeNumberInState(before) <= writeNumber
 }
