@@ -147,7 +147,7 @@ export const catalogue = {
 
   // Credentials
   unknown_thing_token: { ...badCredential, text: 'No thing has this token.' },
-  invalid_session: { ...badCredential, text: 'The credential is unknown.' },
+  invalid_session: { ...badCredential, text: 'The credential is unknown, revoked or expired.' },
   missing_credential: { ...badCredential, mqtt: 'close', text: 'A credential is needed.' },
   unknown_activation_code: {
     ...badCredential,

@@ -155,35 +155,49 @@ export async function createThings(options: ThingsOptions): Promise<Things> {
   const ofHost = { ...parts, adminKey: options.adminKey }
   const writes = new HostWrites(ofHost)
   let isClosed = false
+  const pending = new Set<Promise<unknown>>()
   const assertOpen = () => {
     if (isClosed) throw new ThingwireError('service_closed')
   }
   const calls = { write: writes.write.bind(writes), read: createHostRead(ofHost), storeSize }
-  const guarded = whileOpen(calls, assertOpen)
+  const guarded = whileOpen(calls, assertOpen, pending)
   return {
     ...guarded,
     on: createHostListeners(parts.live, options.onDefect ?? warnOfDefect, assertOpen),
-    registry: whileOpen(registryOfHost(parts.registry), assertOpen),
-    sessions: whileOpen(sessionsOfHost(parts.sessions), assertOpen),
-    activationCodes: whileOpen(activationCodesOfHost(parts.activationCodes), assertOpen),
+    registry: whileOpen(registryOfHost(parts.registry), assertOpen, pending),
+    sessions: whileOpen(sessionsOfHost(parts.sessions), assertOpen, pending),
+    activationCodes: whileOpen(activationCodesOfHost(parts.activationCodes), assertOpen, pending),
     backup: async function* () {
       assertOpen()
       yield* parts.backup()
     },
-    close: () => {
+    close: async () => {
       isClosed = true
-      return parts.close()
+      // Writes that wait for their rate would otherwise delay the end.
+      parts.ingest.drain()
+      await Promise.allSettled(pending)
+      await parts.close()
     },
     ...{ isReady, parts },
   }
 }
 
-/** Runs `assertOpen` before each call. Otherwise the host would get `store_unavailable` from a closed store, and would retry. */
-function whileOpen<Calls extends object>(calls: Calls, assertOpen: () => void): Calls {
+/**
+ * Runs `assertOpen` before each call. Otherwise the host would get `store_unavailable` from a closed store, and would retry.
+ *
+ * @param pending has each call until it is settled
+ */
+function whileOpen<Calls extends object>(
+  calls: Calls,
+  assertOpen: () => void,
+  pending: Set<Promise<unknown>>,
+): Calls {
   const guarded = Object.entries(calls).map(([name, call]) => {
     const open = async (...args: readonly unknown[]) => {
       assertOpen()
-      return await call(...args)
+      const calling: Promise<unknown> = call(...args)
+      pending.add(calling)
+      return await calling.finally(() => pending.delete(calling))
     }
     return [name, open]
   })

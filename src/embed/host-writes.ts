@@ -1,4 +1,5 @@
 import { inspect } from 'node:util'
+import { z } from 'zod'
 import type { Access } from '../access/access.ts'
 import { Turns } from '../core/async/turns.ts'
 import type { Ingest, WriteRequest } from '../core/ingest.ts'
@@ -13,6 +14,11 @@ const shownRecords = {
   maxArrayLength: 20,
   maxStringLength: 200,
   breakLength: Number.POSITIVE_INFINITY,
+}
+
+const someRecords = {
+  schema: z.array(z.unknown()),
+  rule: "a list such as [{ key: 'temperature', value: 21.5 }]",
 }
 
 interface HostWritesParts {
@@ -36,12 +42,12 @@ export class HostWrites {
     records: readonly NewReading[],
     options: WriteReadingsOptions = {},
   ): Promise<void> {
-    assertOptions('write', { thingId: aThingId }, { thingId }, '')
+    assertOptions('write', { thingId: aThingId, records: someRecords }, { thingId, records }, '')
     assertNames('write', ['store', 'broadcast', 'id'], options, '{ broadcast: false }')
     const turn = this.#turns.take()
     let written: Promise<unknown>
     try {
-      const request = new HostWrite(thingId, { values: spelled(records), ...options })
+      const request = new HostWrite(thingId, { values: records.map(withDatetimeText), ...options })
       const known = thingOf(this.#parts, thingId, 'write')
       // Without this handler, a rejection of `known` during `turn.wait()` would be unhandled.
       known.catch(() => {})
@@ -72,11 +78,7 @@ class HostWrite implements WriteRequest {
   }
 }
 
-/** Replaces each datetime that is a `Date` or a number with text. Returns anything but an array unchanged, to be refused later. */
-function spelled(records: unknown): unknown {
-  return Array.isArray(records) ? records.map(withDatetimeText) : records
-}
-
+/** Replaces a datetime that is a `Date` or a number with text. */
 function withDatetimeText(record: unknown): unknown {
   if (typeof record !== 'object' || record === null) return record
   const { datetime } = record as Partial<NewReading>

@@ -1,7 +1,10 @@
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createThingId } from '../../src/core/token.ts'
+import { createThingId, createToken } from '../../src/core/token.ts'
 import { ThingwireError } from '../../src/errors.ts'
-import type { Things } from '../../src/things.ts'
+import { createLevelStore } from '../../src/store/level/index.ts'
+import { createThings, type Things } from '../../src/things.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { thingsOfTest } from './host-things.ts'
 
 const thingId = createThingId()
@@ -43,5 +46,20 @@ describe('a service that its host has closed', () => {
     await closing
     await things.close()
     expect(things.isReady()).toBe(false)
+  })
+
+  it('finishes the first write to a thing, which the store has to read first', async () => {
+    const [location, adminKey] = [join(await temporaryDirectory(), 'store'), createToken()]
+    const open = () => createThings({ store: createLevelStore({ location }), adminKey })
+    const first = await open()
+    const { thingId: known } = await first.registry.create({})
+    await first.close()
+    const second = await open()
+    const writing = second.write(known, [{ key: 'k', value: 1 }])
+    await second.close()
+    await writing
+    const third = await open()
+    expect(await third.read(known, 'k')).toMatchObject([{ value: 1 }])
+    await third.close()
   })
 })

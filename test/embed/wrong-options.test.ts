@@ -255,6 +255,11 @@ describe('a wrong argument of the service, registry, sessions or activationCodes
       'key of read must be the key of a resource, but it is missing',
     ],
     [
+      'write(id, object)',
+      ({ write }) => (write as Untyped)('abcdefghijklmnop', { temperature: 21.5 }),
+      "records of write must be a list such as [{ key: 'temperature', value: 21.5 }], but it is another object",
+    ],
+    [
       'write(undefined)',
       ({ write }) => (write as Untyped)(undefined, []),
       'thingId of write must be the id of a thing, but it is missing',

@@ -102,7 +102,7 @@ function adviceIfUnknown(source: string, url: URL): string {
     return `${source} may belong to another server: give --data-dir, with the data directory of the server at ${url.origin}, or --url, with the address of the server of this key`
   if (source === 'THINGWIRE_ADMIN_KEY')
     return `THINGWIRE_ADMIN_KEY may belong to another server: set it to the key of the server at ${url.origin}, which is in admin-key in its data directory, or give --url`
-  return 'it may be left over from another server; the operator creates one: thingwire tokens add <thing>, or thingwire sessions create <thing>'
+  return 'it may have expired (a session ends by itself), or be left over from another server; the operator creates one: thingwire tokens add <thing>, or thingwire sessions create <thing>'
 }
 
 function isThisMachine({ hostname }: URL): boolean {

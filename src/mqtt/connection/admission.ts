@@ -89,7 +89,7 @@ function scopedId(principal: Principal | undefined, clientId: string): string {
   return `${principalName(principal)}:${clientId === '' ? randomUUID() : clientId}`
 }
 
-/** Tries the password as a credential, then the username. @throws ThingwireError if the store is unavailable */
+/** Tries the password as a credential, then the username as a thing token. @throws ThingwireError if the store is unavailable */
 async function credentialOf(
   packet: ConnectPacket,
   access: Access,
@@ -98,12 +98,15 @@ async function credentialOf(
   const username = packet.username ?? ''
   const password = packet.password?.toString() ?? ''
   if (username === '' && password === '') return 'none'
-  for (const secret of [password, username]) {
-    connection.tokens.relyOn(secret)
-    connection.principal = await unlessRefused(access.identify(secret))
-    if (connection.principal) return { principal: connection.principal, secret }
-  }
-  return 'unknown'
+  connection.tokens.relyOn(password)
+  connection.principal = await unlessRefused(access.identify(password))
+  if (connection.principal) return { principal: connection.principal, secret: password }
+  if (!isToken(username)) return 'unknown'
+  connection.tokens.relyOn(username)
+  const thingId = await unlessRefused(access.thingOfToken(username))
+  if (thingId === undefined) return 'unknown'
+  connection.principal = { kind: 'thing', thingId }
+  return { principal: connection.principal, secret: username }
 }
 
 /** Hashes a client id that contains a secret, for example a thing's token: logs and topics of the broker show client ids. */

@@ -14,7 +14,7 @@ const credentialReasons: ReadonlySet<Reason> = new Set([
 const connackTexts: ReadonlyMap<number, string> = new Map([
   [1, 'the protocol is not MQTT 3.1 or 3.1.1'],
   [2, 'the client id is too long or missing'],
-  [4, 'the credential is unknown'],
+  [4, 'the credential is unknown (a session or the admin key is the password, not the username)'],
   [5, 'the credential does not allow this, is missing, or came after too many invalid ones'],
 ])
 

@@ -19,7 +19,9 @@ export async function restoreDataDir(backup: string, dataDir: string): Promise<v
   await makeDirectory(dataDir, 0o700)
   const [first] = await readdir(dataDir)
   if (first !== undefined)
-    throw new Error(`the data directory ${dataDir} must be empty: it contains ${first}`)
+    throw new Error(
+      `the data directory ${dataDir} must be empty, but it contains ${first}: restore into a new one, or stop its server and rename it`,
+    )
   // The store gets its final name when it is complete, so that a server never opens an incomplete store.
   const incomplete = join(dataDir, 'store-incomplete')
   try {

@@ -118,6 +118,8 @@ function check(name: OptionName, { label, values }: OptionSource): unknown {
   if (schema.safeParse(value).success) return value
   const must = `${label(name)} must be ${rule}`
   if (secret) throw new Error(must)
+  // In a file, a list is an array also if it has one item.
+  if (schema.safeParse([value]).success) throw new Error(`${must}: write [${shown(value)}]`)
   const fault = faultOf?.(value)
   if (fault !== undefined) throw new Error(`${must}: ${fault}`)
   throw new Error(`${must}, but it is ${isJson(value) ? shown(value) : described(value)}`)
@@ -148,6 +150,10 @@ function fromEnvironment(environment: NodeJS.ProcessEnv): OptionSource {
   for (const [variable, text] of Object.entries(environment)) {
     if (!variable.startsWith('THINGWIRE_') || variable === configVariable) continue
     const name = names.get(variable)
+    if (variable === 'THINGWIRE_PORT' && text && !text.includes('://'))
+      throw new Error(
+        'unknown option THINGWIRE_PORT in the environment: THINGWIRE_HTTP_PORT is the port of HTTP',
+      )
     if (name === undefined && !serviceVariable.test(variable))
       throw unknownOption(variable, 'the environment')
     // Compose files pass an unset variable as an empty string.

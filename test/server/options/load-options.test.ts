@@ -114,6 +114,7 @@ describe('loadOptions()', () => {
       { httpPrt: 80 },
       /^unknown option httpPrt in \S+my\.json: docs\/reference\/options\.md lists all options$/,
     ],
+    ['a text for a list', { retention: '30d' }, /^retention in \S+my\.json must be .*: write \["30d"\]$/],
     ['an unknown choice', { durability: 'none' }, /^durability in \S+my\.json must be .*synced/],
     [
       'an origin with a path',
@@ -137,6 +138,7 @@ describe('loadOptions()', () => {
   })
 
   it.each([
+    [{ THINGWIRE_PORT: '9000' }, /THINGWIRE_HTTP_PORT is the port of HTTP$/],
     [{ THINGWIRE_HTTP_PORT: '-1' }, /^THINGWIRE_HTTP_PORT must be .*, but it is "-1"$/],
     [{ THINGWIRE_HTTP_PORT: '0x50' }, /^THINGWIRE_HTTP_PORT must be/],
     [

@@ -93,7 +93,9 @@ test.each(refused)('a backup of %s is refused in a line, and nothing is left', a
   const { dataDir, file } = await directories(name)
   const { code, stdout, stderr } = await runCli({ args: ['restore', file, '--data-dir', dataDir] })
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-  expect(stderr).toMatch(/^thingwire: cannot restore \S+: [^\n]* it has format \d of an early version, [^\n]*\n$/)
+  expect(stderr).toMatch(
+    /^thingwire: cannot restore \S+: [^\n]* it has format \d of an early version, [^\n]*\n$/,
+  )
   expect(await runCli({ args: ['check', '--data-dir', dataDir] })).toMatchObject({ code: 1 })
 })
 

@@ -167,6 +167,13 @@ function reasonIn(error: unknown, addresses: readonly ServerAddress[]): string {
   if (message?.startsWith('WRONGPASS')) {
     return `it refuses the user or the password of the URL: redis://:password@host has a colon before the password; ${escapes}`
   }
+  if (code === 'ETIMEDOUT' && addresses.some(({ tls }) => tls)) {
+    return `${message}: does Redis use TLS on this port? Without TLS the URL begins with redis://`
+  }
+  // The message of ioredis for a connection that Redis has closed before its first command.
+  if (message?.startsWith("Stream isn't writeable")) {
+    return 'it closed the connection: are the user and the password of the URL right?'
+  }
   // Node's error has no message if a host name resolves to several addresses and none of them answers.
   return addresses.reduce(
     (text, { password }) => (password ? strikeOut(password, text.replaceAll(password, '[redacted]')) : text),
