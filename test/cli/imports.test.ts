@@ -22,6 +22,7 @@ test('a command that talks to a server loads nothing of the server', async () =>
   const outside = loaded.filter(each => each.startsWith('file:') && !each.includes('/src/cli/'))
   expect(outside.map(each => each.slice(each.indexOf('/src/'))).sort()).toEqual([
     '/src/core/algorithms/partition-point.ts',
+    '/src/core/files/access-fault.ts',
     '/src/core/files/make-directory.ts',
     '/src/core/files/private-file.ts',
     '/src/core/json/exact-json.ts',
