@@ -21,7 +21,7 @@ export function timeRange(from: string | undefined, to: string | undefined, zone
   }
   if (start !== undefined && start === end) {
     throw usageError(
-      `--from (${from}) and --to (${to}) are the same time: --to is not in the range, so that nothing is. For one day, --to is the next day`,
+      `--from (${from}) and --to (${to}) are the same time, so the range is empty: --to is exclusive. For one day, set --to to the next day`,
     )
   }
   return {

@@ -93,7 +93,7 @@ describe('thingwire, as the operator,', () => {
       })
     }
     const doctor = await runCommand(['doctor', 'shed'], leftOver)
-    expect(doctor.stdout).toMatch(/sees only certain things, and shed is none of them/)
+    expect(doctor.stdout).toMatch(/sees only certain things, and shed is not one of them/)
     const exported = await runCommand(['export', '--all'], leftOver)
     const note = /note: the credential \(from THINGWIRE_TOKEN\) can see only some things, not all/
     expect(exported).toMatchObject({ code: 0, stderr: expect.stringMatching(note) })
@@ -129,7 +129,7 @@ describe('thingwire, as the operator,', () => {
     expect(listed).toMatchObject({
       code: 4,
       stderr: expect.stringMatching(
-        /only the admin key may do this, and this is the token of a thing .* is from .*thing.token/,
+        /only the admin key may do this, but this is the token of a thing .* is from .*thing.token/,
       ),
     })
   })

@@ -172,7 +172,7 @@ describe('thingwire doctor', () => {
     const { thingToken } = await createThing(own)
     const will = { topic: 'homeassistant/status', payload: 'x', qos: 1 } as const
     await mqttOfTest({ url: own.mqttUrl, username: thingToken, will })
-    expect((await found())?.advice).toMatch(/CONNACK 5 is also a will/)
+    expect((await found())?.advice).toMatch(/CONNACK 5 can also mean/)
   })
 
   it('tries an unknown credential at both doors, and misses one', async () => {
@@ -307,7 +307,7 @@ describe('thingwire doctor', () => {
     ['{"values":[{"key":"n","value":-inf}]}', /leave out a failed reading: -inf/],
     ['{"values":[{"key":"n","value":None}]}', /leave out a failed reading: None/],
     ['{"values":[{"key":"n","value":undefined}]}', /leave out a failed reading: undefined/],
-    ['{"values":[{"key":"n","value":True}]}', /True is not JSON: write it in small letters/],
+    ['{"values":[{"key":"n","value":True}]}', /True is not JSON: write it in lower case/],
     ['{"values":[{"key":"n","value":1', /ends too early/],
     ['{"values":[{"key":"n","val', /ends too early/],
     ['{"values":[{"key":"n","value":1},]}', /check quotes, commas and numbers/],

@@ -65,7 +65,7 @@ describe('thingwire write --file', () => {
     const second = await serverOfTest({ dataDir, args: ['--http-port', port], environment: noRateLimits })
     const { code, stdout, stderr } = await again.ended
     expect({ code, stdout }).toMatchObject({ code: 0 })
-    expect(stderr).toMatch(/^going on after [\d,]+ records of an earlier run$/m)
+    expect(stderr).toMatch(/^continuing after [\d,]+ records of an earlier run$/m)
     expect(stdout).toMatch(/^43,486 records of voyage\.csv are in \S+, [\d,]+ of them from an earlier run$/m)
     expect(await readdir(join(environment.XDG_STATE_HOME, 'thingwire'))).toEqual([])
 
@@ -116,7 +116,7 @@ describe('thingwire write --file', () => {
       await writeFile(file, numbered(1_200).join(''))
       const mended = await run()
       expect(mended).toMatchObject({ code: 0 })
-      expect(mended.stderr).toContain('going on after 500 records')
+      expect(mended.stderr).toContain('continuing after 500 records')
       const stored = await readAll(server, thing, 'n')
       expect(stored.map(({ value }) => value).sort((a, b) => Number(a) - Number(b))).toEqual(
         Array.from({ length: 1_200 }, (_, value) => value),
@@ -168,7 +168,7 @@ describe('thingwire write --file', () => {
       const [, refused = ''] = stderr.split(/^thingwire: .*\n/m)
       expect(refused.split('\n')).toEqual([
         expect.stringMatching(/^ {2}3 lines from 2 to 7: the line is not a JSON object, .*--format csv/),
-        '  lines 5 to 6, the first: the member "a" stands twice in one object: remove one of the two',
+        '  lines 5 to 6, the first: the member "a" appears twice in one object: remove one',
         '',
       ])
     })

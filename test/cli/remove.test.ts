@@ -153,7 +153,7 @@ describe('thingwire remove', () => {
       [['--all-things', '--all-keys'], 2, /--all-things needs --from or --to/],
       [[thingId, 'a', '--from', 'now'], 2, /--from must be a time/],
       [[thingId, 'a', '--from', '2026-02-02', '--to', '2026-02-01'], 2, /--from .* is later than --to/],
-      [[thingId, 'a', '--from', '2026-02-02', '--to', '2026-02-02T00:00Z'], 2, /--to is not in the range/],
+      [[thingId, 'a', '--from', '2026-02-02', '--to', '2026-02-02T00:00Z'], 2, /--to is exclusive/],
       [[thingId, 'a', 'depht'], 1, /there is no resource depht: nothing is removed/],
       [['--all-things', 'a', 'depht', '--from', '2026-02-01'], 1, /there is no resource depht/],
       [['abcdefgh234567ab', 'a'], 1, /unknown_thing/],

@@ -4,7 +4,7 @@ import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { jsonOf, runCommand } from './command.ts'
 import { type Served, serve } from './serve.ts'
 
-describe('topics beside those of things', () => {
+describe('topics besides those of things', () => {
   let server: Served
   beforeAll(async () => {
     server = await serve('--topics', 'tele/#,cmnd/#')
@@ -46,7 +46,7 @@ describe('topics beside those of things', () => {
     await lamp.publish('tele/other', 'x')
     expect(await doctor()).toMatch(/^FAULT +refused write +.*may not publish on `tele\/other`/m)
     await lamp.publish('tele/lamp', 'x')
-    expect(await doctor()).toMatch(/^note +refused write +.* heard of since: .*`tele\/other`/m)
+    expect(await doctor()).toMatch(/^note +refused write +.* seen since: .*`tele\/other`/m)
   })
 
   it('of a session are listed, and no access to things where it has none', async () => {
@@ -70,7 +70,7 @@ describe('topics that the option topics does not name any more', () => {
     expect(line).toContain('may not use them: cmnd/plug/#, cmnd/#')
     const { stdout } = await runCommand(['doctor', 'plug'], { server })
     expect(stdout).toMatch(
-      /^note +topics +.* does not name all that the thing was given: read cmnd\/plug\/#$/m,
+      /^note +topics +.* does not name all topics that the thing was granted: read cmnd\/plug\/#$/m,
     )
   })
 })

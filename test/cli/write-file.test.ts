@@ -105,7 +105,7 @@ describe('thingwire write --file', () => {
     const line = '{"key":"n","value":1,"value":2,"datetime":"2026-11-20T09:30:00Z"}\n'
     const { code, stderr, keys } = await write(line, [], 'lines.ndjson')
     expect({ code, keys }).toEqual({ code: 1, keys: [] })
-    expect(stderr).toMatch(/line 1: the member "value" stands twice in one object/)
+    expect(stderr).toMatch(/line 1: the member "value" appears twice in one object/)
   })
 
   it('notes texts that look like numbers, once for each key', async () => {
@@ -235,16 +235,16 @@ describe('thingwire write --file', () => {
   })
 
   it.each([
-    [['boat', 'de pth=1'], /"de pth" in de pth=1 is no key/],
-    [['de pth=1'], /"de pth" in de pth=1 is no key/],
+    [['boat', 'de pth=1'], /"de pth" in de pth=1 is not a key/],
+    [['de pth=1'], /"de pth" in de pth=1 is not a key/],
     [
       ['boat', 'temperature='],
       /temperature has no value; to write an empty text on purpose, write 'temperature=""'/,
     ],
     [['temperature='], /temperature has no value/],
-    [['t=1', 't=2'], /t is there twice, and both values would have one time/],
-    [['boat', 'a=1', 't=1', 't=1', '--datetime', '2026-11-20T09:30:00Z'], /t is there twice/],
-    [['boat', 'b={"x":1,"x":2}'], /the member "x" stands twice/],
+    [['t=1', 't=2'], /t is given twice, and both values would get the same time/],
+    [['boat', 'a=1', 't=1', 't=1', '--datetime', '2026-11-20T09:30:00Z'], /t is given twice/],
+    [['boat', 'b={"x":1,"x":2}'], /the member "x" appears twice/],
   ])('says of %j what is wrong', async (args, message) => {
     const { code, stdout, stderr } = await runCommand(['write', ...args], { server })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -301,7 +301,7 @@ describe('thingwire write --file --dry-run', () => {
     expect(stdout).toContain('1 record of feed.csv would be written')
     expect(stderr.split('\n')).toEqual([
       'thingwire: 3 lines of feed.csv cannot be read',
-      '  lines 3 to 4, the first: datetime: "noon" is no time that can be read: write it as 2026-11-21T09:30:00Z (column time)',
+      '  lines 3 to 4, the first: datetime: "noon" cannot be read as a time: write it as 2026-11-21T09:30:00Z (column time)',
       expect.stringMatching(/^ {2}line 5: datetime: there is no time/),
       '',
     ])

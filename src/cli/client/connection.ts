@@ -22,7 +22,7 @@ export function withConnection(parent: Command, name: string, description: strin
       '--url <url>',
       'server; default THINGWIRE_URL, else this machine and port THINGWIRE_HTTP_PORT or 8080',
     )
-    .option('--credential-file <file>', 'file with the credential alone; - is stdin')
+    .option('--credential-file <file>', 'file with only the credential; - is stdin')
     .option('--data-dir <directory>', 'data directory of a server on this machine, for its admin key')
 }
 

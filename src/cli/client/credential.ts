@@ -89,7 +89,7 @@ function checkedText(text: string, source: string): string {
   const isDocument = /^\{\s*".*\}$/s.test(credential)
   if (credentialForm.test(credential) && !isDocument) return credential
   const fault = isDocument
-    ? 'is a JSON document: keep its token alone, as jq -r .thingToken gives it'
+    ? 'is a JSON document: keep only its token, as jq -r .thingToken prints it'
     : credential === ''
       ? 'is empty'
       : 'contains a character that no credential has: a token is 43 letters, digits, - and _'

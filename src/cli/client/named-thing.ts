@@ -73,7 +73,7 @@ async function noneCalled(client: ServerClient, named: string): Promise<CommandE
   const principal = await readPrincipal(client)
   if (principal.kind !== 'session' || principal.things === '*')
     return failure(`no thing is called ${named}: thingwire things list shows them`)
-  const text = `the credential (from ${client.source}) is a session that sees only certain things, and ${named} is none of them`
+  const text = `the credential (from ${client.source}) is a session that sees only certain things, and ${named} is not one of them`
   return new CommandError(exitStatus.credential, text, [
     'thingwire things list shows them; for another thing use its token, a session for it, or the admin key',
   ])

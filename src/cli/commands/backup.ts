@@ -17,7 +17,7 @@ export function addBackup(program: Command): void {
       .action(backup),
     {
       examples: [
-        ['backup boat.backup', 'a snapshot of everything, while writes go on'],
+        ['backup boat.backup', 'a snapshot of everything, while writes continue'],
         ['restore boat.backup --data-dir ./new', 'try the restore before you need it'],
       ],
       notes: [

@@ -43,7 +43,7 @@ export function addDemo(program: Command): void {
 async function demo({ speed, exit, ...flags }: Flags): Promise<void> {
   const factor = Number(speed)
   if (!(factor >= 1 && factor <= 1_000)) {
-    throw usageError(`--speed must be a number from 1 to 1000: "${speed}" is not`)
+    throw usageError(`--speed must be a number from 1 to 1000, but it is ${speed}`)
   }
   const isWatched = process.stdin.isTTY === true
   if (!exit && !isWatched) {
@@ -67,5 +67,5 @@ function optionsOf({ host, httpPort, mqttPort }: Omit<Flags, 'speed' | 'exit'>):
 
 function portOf(option: string, text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
-  throw usageError(`${option} must be a port from 0 (any free one) to 65535: "${text}" is not`)
+  throw usageError(`${option} must be a port from 0 (any free one) to 65535, but it is ${text}`)
 }

@@ -35,8 +35,8 @@ export function addDoctor(program: Command): void {
         ],
       ],
       notes: [
-        'doctor checks the name, ports, TLS certificate, readiness and clock of the server, and tests the credential over HTTP and MQTT. It shows when the thing was last heard and which of its writes were refused, with advice for each fault. It finds records that lie in the future (of all things, if no thing is named), and names the command that removes them. Of a server that forwards it shows to the operator whether records get through. It writes nothing.',
-        'A note is not a fault. Notes report a missing thing name, of a session that may only read, of a refused write before the newest stored record, of topics that a thing was given and the server does not relay, and (to the operator) of credentials that the server refused since its start.',
+        'doctor checks the name, ports, TLS certificate, readiness and clock of the server, and tests the credential over HTTP and MQTT. It shows when the thing was last seen and which of its writes were refused, with advice for each fault. It finds records that lie in the future (of all things, if no thing is named), and names the command that removes them. For a server that forwards, it shows the operator whether records get through. It writes nothing.',
+        'A note is not a fault. Notes report a missing thing name, a session that may only read, a refused write before the newest stored record, topics that a thing was granted but the server does not relay, and (to the operator) credentials that the server refused since its start.',
       ],
       exit: '0 no fault; 1 faults, each with advice; 2 wrong command line',
     },

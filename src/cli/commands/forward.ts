@@ -16,7 +16,7 @@ export function addForward(program: Command): void {
   withHelp(
     program
       .command('forward')
-      .description('Run a server that hands its records on to a central server.')
+      .description('Run a server that forwards its records to a central server.')
       .usage('--to <url> --things <file> [--config <file>] [--<option> <value>]…')
       .argument('[options...]', 'options of the server, such as --data-dir')
       .option('--to <url>', 'central server, such as mqtts://central.example (option forward)')
@@ -38,7 +38,7 @@ export function addForward(program: Command): void {
       ],
       notes: [
         'things.json contains a JSON object of thing ids, each with a thing token or an activation code of the central server; see docs/use/forward.md. Only its owner may be able to read it (chmod 600).',
-        'First the command tries the tokens. It does not start if the target is not a Thingwire server or refuses a token. If the target cannot be reached, it starts and tries again until it is.',
+        'First the command tries the tokens. It does not start if the target is not a Thingwire server or refuses a token. If the target cannot be reached, it starts anyway and keeps trying.',
         'thingwire serve with the options forward and forwardThings does the same without that trial.',
       ],
       exit: '0 stopped by SIGTERM or Ctrl-C; 1 failed, with a line on stderr; 2 wrong command line',
@@ -59,7 +59,7 @@ export function addForward(program: Command): void {
 
 async function forward(command: Command, { to, things }: { to?: string; things?: string }): Promise<void> {
   const { flags, operands } = await serverFlags(command.args, usageError)
-  if (operands.length > 0) throw usageError(`forward takes only options: not ${operands[0]} (see --help)`)
+  if (operands.length > 0) throw usageError(`forward takes only options, not ${operands[0]} (see --help)`)
   const options = await loadServerOptions(
     {
       ...flags,
@@ -94,7 +94,7 @@ async function tryTarget(options: Awaited<ReturnType<typeof loadServerOptions>>)
   if (first) {
     const others = faults.length === 1 ? '' : `, and ${counted(faults.length - 1, 'other thing')}`
     throw failure(
-      `${url} does not take thing ${first.thingId}${others}: ${first.why}`,
+      `${url} does not accept thing ${first.thingId}${others}: ${first.why}`,
       faults.slice(1).map(({ thingId, why }) => `${thingId}: ${why}`),
     )
   }
@@ -139,10 +139,10 @@ function tablesOf({ held, refused, mapProblem, unknownThings = [] }: Forwarding)
   return [
     ...(mapProblem === undefined
       ? []
-      : [`${printable(mapProblem)}; forwarding goes on with the thing map from before`]),
+      : [`${printable(mapProblem)}; forwarding continues with the previous thing map`]),
     ...unknownThings.map(
       thingId =>
-        `The thing map names ${thingId}, which is no thing of this server: see thingwire things list`,
+        `The thing map names ${thingId}, but this server has no such thing: see thingwire things list`,
     ),
     ...(held.length > 0 ? [table(['held thing', 'since', 'why'], heldRows)] : []),
     ...(refused.length > 0

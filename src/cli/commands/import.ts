@@ -38,14 +38,14 @@ export function addImport(program: Command): void {
         ['import boat.ndjson --to ketch', 'the records of boat into another thing'],
       ],
       notes: [
-        'If import is interrupted, run it again: it goes on where it stopped, and it stores nothing twice. At the end it compares the number of records of each resource with the file. A new thing has a new id and needs a new token (thingwire tokens add).',
+        'If import is interrupted, run it again: it continues where it stopped, and it stores nothing twice. At the end it compares the number of records of each resource with the file. A new thing has a new id and needs a new token (thingwire tokens add).',
       ],
     },
   )
 }
 
 async function importFile(file: string, flags: Flags): Promise<void> {
-  if (file === '-') throw usageError('import goes on where it stopped, so it reads a file, not stdin')
+  if (file === '-') throw usageError('import can continue where it stopped, so it reads a file, not stdin')
   await stat(file).catch((error: Error) => {
     throw usageError(`cannot read ${file}: ${error.message}`)
   })

@@ -45,10 +45,7 @@ export function addRead(program: Command): void {
         '--from <time>',
         'start of the range, such as 2026-11-21 or 2026-11-21T09:30:00Z; in UTC, or in the zone of --tz, if it names none',
       )
-      .option(
-        '--to <time>',
-        'end of the range; it is not in the range itself, so a day ends with the next day',
-      )
+      .option('--to <time>', 'end of the range, exclusive: for one day, give the next day')
       .option(
         '--limit <n>',
         `maximum number of records, or of intervals of each key; default ${tableRecords} in a table, else all`,
@@ -64,7 +61,7 @@ export function addRead(program: Command): void {
         '--tz <zone>',
         'time zone of days and months, and of --from and --to, such as Europe/Madrid; default UTC',
       )
-      .option('--empty', 'give intervals without records too')
+      .option('--empty', 'include intervals without records')
       .option('--csv', 'CSV: datetime,value,lat,long')
       .option('--ndjson', 'one JSON object a line; the default if stdout is not a terminal')
       .option('--json', 'one JSON document')

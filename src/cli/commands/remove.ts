@@ -52,11 +52,8 @@ export function addRemove(program: Command): void {
         '--from <time>',
         'start of the range, such as 2026-11-21 or 2026-11-21T09:30:00Z; in UTC if it names no zone',
       )
-      .option(
-        '--to <time>',
-        'end of the range; it is not in the range itself, so a day ends with the next day',
-      )
-      .option('--dry-run', 'show what would be removed, and remove nothing; takes the name of a thing, too')
+      .option('--to <time>', 'end of the range, exclusive: for one day, give the next day')
+      .option('--dry-run', "show what would be removed, and remove nothing; also accepts a thing's name")
       .option('--json', 'one JSON document')
       .action(remove),
     {
@@ -69,8 +66,8 @@ export function addRemove(program: Command): void {
       ],
       notes: [
         'Nobody can undo a removal: try it with --dry-run first. doctor names the range of records that lie in the future.',
-        "The server takes the admin key and the operator's write sessions, and the token of a thing if its option allowThingDelete is set.",
-        'Without --from and --to all records of a resource are removed; of $geo and $settings the state, too. A removal that was interrupted can be run again. The dry run does not count what was written to a path of $settings that is gone from the document.',
+        "The server accepts the admin key and the operator's write sessions, and the token of a thing if its option allowThingDelete is set.",
+        'Without --from and --to all records of a resource are removed; for $geo and $settings also the state. A removal that was interrupted can be run again. The dry run does not count what was written to a path of $settings that is no longer in the document.',
       ],
     },
   )
@@ -80,7 +77,7 @@ async function remove(first: string | undefined, others: readonly string[], flag
   const range = timeRange(flags.from, flags.to)
   const operands = first === undefined ? [] : [first, ...others]
   if (flags.allThings && flags.from === undefined && flags.to === undefined) {
-    throw usageError('--all-things needs --from or --to: nothing less is removed of all things')
+    throw usageError('--all-things needs --from or --to: without a range it would remove every record')
   }
   const client = await connect(flags, 'any')
   if (flags.allThings) await noteIfSome(client)
@@ -181,7 +178,7 @@ async function removeEach(
 /** Adds to an error how many records were removed before it occurred. */
 function stopped(error: unknown, records: number): unknown {
   if (!(error instanceof CommandError) || records === 0) return error
-  const before = `${counted(records, 'record')} removed before that: run the command again to go on`
+  const before = `${counted(records, 'record')} removed before that: run the command again to continue`
   return new CommandError(error.status, error.message, [...error.details, before])
 }
 

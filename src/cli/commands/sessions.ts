@@ -45,7 +45,7 @@ export function addSessions(program: Command): void {
       .option('--write', 'allow writing; default is reading only')
       .option(
         '--expires-in <time>',
-        "life time, such as 30m, 12h or 7d; default 1 day, at most 366 days, or 30 days with a thing's token",
+        "lifetime, such as 30m, 12h or 7d; default 1 day, at most 366 days, or 30 days with a thing's token",
       )
       .option('--json', 'one JSON document')
       .action(create),
@@ -99,9 +99,9 @@ async function create(named: readonly string[], flags: CreateFlags): Promise<voi
   const terms = { access, expiresIn }
   if (principal.kind === 'thing') {
     const isOwn = !flags.all && named.every(name => isCalled(principal, name))
-    if (topics.length > 0) throw usageError('only the operator gives topics to a session')
+    if (topics.length > 0) throw usageError('only the operator can give topics to a session')
     if (!isOwn)
-      throw usageError('the token of a thing creates sessions for this thing alone: name no other thing')
+      throw usageError('the token of a thing can create sessions only for this thing: name no other thing')
     const made = await client.post<NewSession>(`/v2/things/${principal.thingId}/sessions`, terms)
     return await show(client.url, made, flags)
   }

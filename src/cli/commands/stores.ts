@@ -43,7 +43,7 @@ export function addStores(program: Command): void {
         ['migrate --config config/cluster.json', 'into the Redis that the file names'],
       ],
       notes: [
-        'If migrate is interrupted, run it again: it goes on where it stopped. docs/use/several-nodes.md has the steps to move a service.',
+        'If migrate is interrupted, run it again: it continues where it stopped. docs/use/several-nodes.md has the steps to move a service.',
         'migrate does not move the positions of event streams. check counts them as documents, so its count is higher.',
       ],
       exit: '0 both stores are equal; 1 failed, with advice on stderr; 2 wrong command line',
@@ -92,7 +92,7 @@ async function restore(command: Command): Promise<void> {
   })
   const key = options.adminKey
     ? `the key of the server is that of ${originOf(options, 'adminKey')}`
-    : `the first start makes a new one, in ${join(options.dataDir, 'admin-key')}. To keep the old key, copy its file there before`
+    : `the first start creates a new one, in ${join(options.dataDir, 'admin-key')}. To keep the old key, copy its file there first`
   await printLine(`Restored into ${options.dataDir}\nA backup contains no admin key: ${key}`)
 }
 
@@ -124,7 +124,7 @@ async function check(command: Command, { json }: { readonly json?: true }): Prom
     )
     for (const name of remnants) {
       await printLine(
-        `${name}: a remnant of a server that was killed, no part of the store; the next start removes it`,
+        `${name}: a remnant of a server that was killed, not part of the store; the next start removes it`,
       )
     }
     for (const { where, fault } of faults) await printLine(`${where}: ${fault}`)

@@ -75,11 +75,11 @@ export function addThings(program: Command): void {
       withConnection(
         things,
         'topics',
-        'Show which topics beside those of things a thing may use, or give it others in their place.',
+        'Show which topics besides those of things a thing may use, or give it others in their place.',
       ),
     )
       .argument('<thing>', 'id, or a name that is unique')
-      .option('--none', 'no topics any more')
+      .option('--none', 'remove all topics')
       .option('--json', 'one JSON document')
       .action(topics),
     {
@@ -89,7 +89,7 @@ export function addThings(program: Command): void {
           "things topics plug --write-topic 'tele/plug/#' --read-topic 'cmnd/plug/#'",
           'these and no others; the server needs the option topics',
         ],
-        ['things topics plug --none', 'none any more'],
+        ['things topics plug --none', 'none at all'],
       ],
       notes: ['Connections of a thing that had more before are closed; the device connects again.'],
     },

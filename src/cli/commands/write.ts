@@ -36,7 +36,7 @@ export function addWrite(program: Command): void {
       .option('--time-column <name>', 'column of the times; default: found by its first cell, or its name')
       .option(
         '--time-unit <unit>',
-        'unit of a column of numbers: s, ms, us or ns of a Unix time; 1h, 30m, 1m or hhmm (930 is 09:30) of a time of day beside a column date',
+        'unit of a column of numbers: s, ms, us or ns of a Unix time; 1h, 30m, 1m or hhmm (930 is 09:30) of a time of day next to a column date',
       )
       .option('--tz <zone>', 'time zone of the times that name none, such as UTC, Europe/Berlin or +02:00')
       .option('--date <YYYY-MM-DD>', 'day of the first row of a file that has only times of day')
@@ -55,15 +55,15 @@ export function addWrite(program: Command): void {
         ['write boat --file voyage.csv --dry-run', 'what a file would be read as, without a server'],
         [
           'write boat --file voyage.csv --date 2026-11-20 --tz UTC',
-          'a file; a second run goes on, or changes nothing',
+          'a file; a second run continues, or changes nothing',
         ],
         ['write boat < readings.ndjson', 'one record a line: {"key":"depth","value":9.8,"datetime":"…"}'],
       ],
       notes: [
-        `A CSV file has a header line. Cells are separated by commas, semicolons, tabs or | (or as a first line sep=; says). The time is the column called datetime, time, timestamp, ts or epoch, or else the one whose first cell is a time (a day and a time of day apart are joined). The others are found by their names in any case and spelling: the position (lat, latitude; long, lon, lng, longitude; also beside other words). With a column value (or _value) a row is one record, and its key is from a column key (or _field, metric, variable, …) or --key. Otherwise each other column is a key, and the position is written as $geo, too. A column without a name is left out.`,
+        `A CSV file has a header line. Cells are separated by commas, semicolons, tabs or | (or as a first line sep=; says). The time is the column called datetime, time, timestamp, ts or epoch, or else the one whose first cell is a time (a day and a time of day apart are joined). The others are found by their names in any case and spelling: the position (lat, latitude; long, lon, lng, longitude; also next to other words). With a column value (or _value) a row is one record, and its key is from a column key (or _field, metric, variable, …) or --key. Otherwise each other column is a key, and the position is also written as $geo. A column without a name is left out.`,
         'A line of NDJSON is one record, {"key","value","datetime","geo"}. Its fields are found like the columns of a CSV file.',
         'No digit is lost: an integer that a 64-bit float would change, such as the number of a SIM card, is stored as text, also inside objects and arrays. A note says so.',
-        'Every record needs a time, unless --now is given. Times without a zone need --tz. A day on which a key has two rows is no time: their time of day is in another column, which --time-column names. Numbers are times only with --time-unit. Times of day without a day need --date: a step back of more than 12 h is the next day, and any other one ends the command. Before anything is written, stderr says what each column is taken for, and shows the first records and how far the zone of --tz is from UTC at the first one.',
+        'Every record needs a time, unless --now is given. Times without a zone need --tz. A day on which a key has two rows is not a time: their time of day is in another column, which --time-column names. Numbers are times only with --time-unit. Times of day without a day need --date: a step back of more than 12 h is the next day, and any other one ends the command. Before anything is written, stderr says what each column is taken for, and shows the first records and how far the zone of --tz is from UTC at the first one.',
         'write sends a file in batches of about 500 records. Each batch is stored as a whole or not at all. The place where a run stopped is kept in $XDG_STATE_HOME/thingwire (~/.local/state/thingwire). A second run of the same file stores no record twice if the records have a time. Records without one are recognised within 24 hours and the last 1,000 writes of the thing; from stdin they are always new.',
         'With a file or stdin, write waits without limit for a server that answers 429 or 503, and up to a minute for a server that does not answer. With readings on the command line it waits up to a minute; without any answer at the start it fails at once (exit status 3).',
       ],
@@ -131,7 +131,7 @@ export async function writeReadings(
   const repeated = values.find(({ key }, at) => values.findIndex(each => each.key === key) !== at)
   if (repeated) {
     throw usageError(
-      `${repeated.key} is there twice, and both values would have one time: write them one after the other`,
+      `${repeated.key} is given twice, and both values would get the same time: write them in separate commands`,
     )
   }
   for (const note of operands.flatMap(notesOf)) console.error(`thingwire: note: ${note}`)

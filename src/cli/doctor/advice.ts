@@ -7,10 +7,10 @@ const advices: Partial<Record<Reason, string>> = {
   invalid_values: 'send {"values":[{"key":"temperature","value":21.5}]}, with at least one record',
   too_many_records: 'send fewer records in a write, and more writes',
   not_a_write_topic:
-    'publish as the text says; on other topics only what the operator has given to the thing',
-  subscription_refused: 'subscribe as the text says; to other topics only if the operator has given them',
-  connect_refused: 'connect as the text says; docs/use/devices.md has a CONNECT that is taken',
-  connection_closed: 'repair what the text names: what the device sends behind it is not stored',
+    'publish as the text says; on other topics only what the operator has granted to the thing',
+  subscription_refused: 'subscribe as the text says; to other topics only if the operator has granted them',
+  connect_refused: 'connect as the text says; docs/use/devices.md has a CONNECT that is accepted',
+  connection_closed: 'fix what the text names: nothing that the device sends after it is stored',
   client_id_shared: 'give each device a client id of its own, such as one with its serial number',
   invalid_record: 'send each item of values as an object {"key","value"}',
   invalid_key: 'use only letters, digits, ".", "-" and "_": no spaces, slashes or umlauts',
@@ -56,7 +56,7 @@ function jsonAdvice(message: string, excerpt: string): string {
   const [missing] = noValue.exec(text) ?? []
   if (missing !== undefined) return `leave out a failed reading: ${missing} is not JSON`
   const [word] = capitalised.exec(text) ?? []
-  if (word !== undefined) return `${word} is not JSON: write it in small letters`
+  if (word !== undefined) return `${word} is not JSON: write it in lower case`
   if (excerpt === '') return 'the body is empty: does the device send one, with its length?'
   if (excerpt.length >= excerptLength) {
     return 'check whether a small buffer of the device cuts the body off; else check quotes, commas and numbers'

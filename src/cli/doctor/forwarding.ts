@@ -34,24 +34,24 @@ export async function checkForwarding(client: ServerClient): Promise<readonly Fi
     )
   } else findings.push(ok(check, `to ${target}: ${waits}${since}`))
   if (mapProblem !== undefined) {
-    const text = `${mapProblem}; forwarding goes on with the thing map from before`
-    findings.push(fault(check, text, 'mend the file: the server reads it again'))
+    const text = `${mapProblem}; forwarding continues with the previous thing map`
+    findings.push(fault(check, text, 'correct the file: the server reads it again'))
   }
   const [one] = held
   if (one) {
     const text = `${counted(held.length, 'thing')} held back, such as ${one.thingId} since ${one.since}: ${one.why}`
-    const advice = `is ${target} a Thingwire server, and the thing's token in the thing map one of that server?`
+    const advice = `is ${target} a Thingwire server, and is the thing's token in the thing map from that server?`
     findings.push(fault(check, text, `${advice} ${details}`))
   }
   const [unknown] = unknownThings
   if (unknown !== undefined) {
     const others = unknownThings.length === 1 ? '' : ` and ${counted(unknownThings.length - 1, 'other')}`
-    const text = `the thing map names ${unknown}${others}, which is no thing of this server`
+    const text = `the thing map names ${unknown}${others}, but this server has no such thing`
     findings.push(fault(check, text, 'thingwire things list shows the ids of its things'))
   }
   if (droppedRecords > 0) {
     const text = `${counted(droppedRecords, 'record')} given up: more waited than forwardLogLimit`
-    const advice = 'raise forwardLogLimit; thingwire export and import bring over what is missing'
+    const advice = 'raise forwardLogLimit; thingwire export and import copy what is missing'
     findings.push(fault(check, text, advice))
   }
   const [newest] = refused

@@ -5,9 +5,9 @@ import { stepTimeout } from './network.ts'
 
 /** Text and advice for return codes of CONNACK [MQTT-3.2.2.3]. */
 const advices: Readonly<Record<number, readonly [text: string, advice: string]>> = {
-  1: ['the protocol version is refused', 'is this a Thingwire server? Thingwire takes MQTT 3.1 and 3.1.1'],
-  2: ['the client id is refused', 'is this a Thingwire server? Thingwire takes an empty client id'],
-  3: ['the server is stopping, or its store is away', 'look at the log of the server and at /readyz'],
+  1: ['the protocol version is refused', 'is this a Thingwire server? Thingwire accepts MQTT 3.1 and 3.1.1'],
+  2: ['the client id is refused', 'is this a Thingwire server? Thingwire accepts an empty client id'],
+  3: ['the server is stopping, or its store is unavailable', 'look at the log of the server and at /readyz'],
 }
 
 /** Sends CONNECT with the credential as password, like a device, and reads the CONNACK. */
@@ -28,7 +28,7 @@ export async function checkMqttConnect(socket: Socket, credential: Credential): 
   const answer = await firstBytes(socket, 4)
   socket.destroy()
   if (answer.length < 4 || answer[0] !== 0x20) {
-    const advice = 'is this the MQTT port? The HTTP port takes MQTT only over WebSocket, at /mqtt'
+    const advice = 'is this the MQTT port? The HTTP port accepts MQTT only over WebSocket, at /mqtt'
     return fault('MQTT credential', 'CONNECT got no CONNACK', advice)
   }
   const code = answer[3] ?? 0

@@ -61,7 +61,7 @@ function certificateFinding({ door, host }: Endpoint, socket: TLSSocket): Findin
   if (!socket.authorized) {
     const reason = String(socket.authorizationError)
     const advice =
-      'devices refuse it, too: get a certificate for this name from a known authority, or give this one to each device (docs/use/tls.md); for this command set NODE_EXTRA_CA_CERTS'
+      'devices also refuse it: get a certificate for this name from a known authority, or give this one to each device (docs/use/tls.md); for this command set NODE_EXTRA_CA_CERTS'
     return fault(check, `the certificate of ${subject?.CN ?? host} is not trusted: ${reason}`, advice)
   }
   if (Date.parse(end) - Date.now() < certificateWarning) {

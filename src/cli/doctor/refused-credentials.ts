@@ -37,9 +37,9 @@ export async function checkRefusedCredentials(client: ServerClient): Promise<Fin
   // A client without a credential is closed when it publishes on a topic that has no token.
   const isElsewhere = refused.some(text => text.includes('(forbidden)'))
   const ofTopic =
-    '. forbidden is a client without a credential on a topic of its own: it publishes on things/<token>/write instead'
+    '. forbidden means that a client without a credential used a topic of its own: it must publish on things/<token>/write instead'
   const ofWill =
-    '. CONNACK 5 is also a will that the server refuses: thingwire doctor <thing> names it, and the token is right'
+    '. CONNACK 5 can also mean that the server refused a will: then thingwire doctor <thing> names it, and the token is right'
   const advice = `a device or a command has a wrong, revoked or missing credential, or a session in the place of a token, where the id of the thing belongs; for a device create a new token: thingwire tokens add <thing>${isWill ? ofWill : ''}${isElsewhere ? ofTopic : ''}`
   return [note(check, `the server has refused credentials since its start: ${refused.join(', ')}`, advice)]
 }

@@ -49,7 +49,7 @@ export async function refusedWriteFindings(
   const shown = [...kinds.values()].slice(0, kindsShown).map(kind => finding(kind, newest, relayed))
   const hidden = kinds.size - shown.length
   if (hidden === 0) return shown
-  const advice = 'repair these first; the page of the thing shows all refused writes'
+  const advice = 'fix these first; the page of the thing shows all refused writes'
   return [...shown, note('refused writes', `${counted(hidden, 'other kind')}, all older`, advice)]
 }
 
@@ -61,7 +61,7 @@ function finding(kind: readonly ListedRefusal[], newest: number, relayed: number
   const times = count === 1 ? '' : `${count} times, last `
   const isStored = Date.parse(datetime) < newest
   const isOver = isStored || (reason === 'not_a_write_topic' && Date.parse(datetime) < relayed)
-  const since = isStored ? ', and records were stored since' : ', and the thing was heard of since'
+  const since = isStored ? ', and records were stored since' : ', and the thing was seen since'
   const when = `${times}${datetime} over ${door}${isOver ? since : ''}`
   const shown = excerpt === '' ? '' : `: ${excerpt}`
   const title = ofConnections.has(reason) ? 'turned away' : 'refused write'

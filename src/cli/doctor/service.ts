@@ -35,7 +35,7 @@ export async function checkReady(url: string): Promise<Finding[]> {
     .catch(() => undefined)
   const what = `/readyz answers HTTP ${response.status}`
   if (isThingwire(refusal)) {
-    return [fault('ready', what, 'does a proxy keep /readyz back? Ask for it on the machine of the server')]
+    return [fault('ready', what, 'does a proxy block /readyz? Ask for it on the machine of the server')]
   }
   const advice =
     response.status >= 500
@@ -52,14 +52,18 @@ function isThingwire(answer: Readiness | null | undefined): answer is Readiness 
 
 function readyFinding(status: number, answer: Readiness): Finding {
   if (status !== 200) {
-    const text = `the server takes no writes (${answer.reason ?? `HTTP ${status}`})`
-    return fault('ready', text, 'look at the log of the server: its store is away or full, or it is stopping')
+    const text = `the server accepts no writes (${answer.reason ?? `HTTP ${status}`})`
+    return fault(
+      'ready',
+      text,
+      'look at the log of the server: its store is unavailable or full, or it is stopping',
+    )
   }
   if (answer.clock_behind) {
     const text = 'the clock of the server is behind its newest stored receipt time'
     return fault('ready', text, 'set the clock of the server (NTP)')
   }
-  return ok('ready', 'the server takes writes')
+  return ok('ready', 'the server accepts writes')
 }
 
 /** Compares the clocks by the Date header, which has whole seconds. Unlike `utils/date`, the header needs no token. */
@@ -100,10 +104,10 @@ function credentialAdvice(error: CommandError, ifUnknown: string): string {
   if (error instanceof UnreachableError)
     return 'the credential could not be tested: is the server overloaded or stopping?'
   if (error instanceof RefusedError && error.reason === '') {
-    return 'the credential could not be tested: does a proxy keep /v2 back?'
+    return 'the credential could not be tested: does a proxy block /v2?'
   }
   if (error instanceof RefusedError && error.retryAfter !== undefined) {
     return 'the credential could not be tested: try again later'
   }
-  return `was the credential changed or revoked, or is it of another server? ${ifUnknown}`
+  return `was the credential changed or revoked, or does it belong to another server? ${ifUnknown}`
 }

@@ -34,8 +34,8 @@ function topicFindings(principal: Principal, { thingId, topics = [] }: ListedThi
   if (principal.kind !== 'admin') return []
   const unserved = topics.filter(({ filter }) => !principal.topics?.some(outer => isWithin(filter, outer)))
   if (unserved.length === 0) return []
-  const text = `the option topics of the server does not name all that the thing was given: ${shownGrants(unserved)}`
-  const advice = `name them in the option topics, or give the thing others: thingwire things topics ${thingId}`
+  const text = `the option topics of the server does not name all topics that the thing was granted: ${shownGrants(unserved)}`
+  const advice = `name them in the option topics, or grant the thing others: thingwire things topics ${thingId}`
   return [note('topics', text, advice)]
 }
 

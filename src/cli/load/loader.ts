@@ -51,7 +51,7 @@ export async function load(
   const position = options.state?.position ?? atBegin
   const done = await loadFrom(position, source(), options)
   if (done) return done
-  options.progress.say('the file has changed since the last run: writing it from its first line on')
+  options.progress.say('the file has changed since the last run: writing it from its first line')
   return (await loadFrom(atBegin, source(), options)) ?? { records: 0, before: 0, refused: 0 }
 }
 
@@ -72,7 +72,7 @@ async function loadFrom(
     if (batches === position.batches) {
       if (chain !== position.chain) return undefined
       before = records - refused
-      progress.say(`going on after ${counted(before, 'record')} of an earlier run`)
+      progress.say(`continuing after ${counted(before, 'record')} of an earlier run`)
       continue
     }
     refused += await sendBatch(batch, chain, { ...options, isFirst: batches === 1 })

@@ -16,7 +16,7 @@ export function refusedLines({ lines, faults }: Batch, reasons: readonly string[
   const all = [...lines, ...faults.map(({ line }) => line)].sort((one, other) => one - other)
   const range = all[0] === all.at(-1) ? `line ${all[0]} is` : `lines ${all[0]} to ${all.at(-1)} are`
   const rule =
-    `${range} not written${isFirst ? '' : '; all lines before are'}. Correct the file and run the same command again${isFirst ? '' : ': it goes on there'}. ` +
+    `${range} not written${isFirst ? '' : '; all earlier lines are'}. Correct the file and run the same command again${isFirst ? '' : ': the load continues from there'}. ` +
     'Or leave out refused records with --partial'
   return failure(rule, reasons.slice(0, namedLines))
 }

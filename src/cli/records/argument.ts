@@ -22,7 +22,7 @@ export function readingOf(operand: string): Pick<WrittenRecord, 'key' | 'value'>
   const [, key = '', text = ''] = /^([^=]*)=(.*)$/s.exec(operand) ?? []
   if (!isMagicKey(key) && !isOrdinaryKey(key)) {
     throw usageError(
-      `${JSON.stringify(key)} in ${operand} is no key: a key is 1 to 128 letters, digits, ".", "-" or "_"`,
+      `${JSON.stringify(key)} in ${operand} is not a key: a key is 1 to 128 letters, digits, ".", "-" or "_"`,
     )
   }
   if (text.trim() === '') {

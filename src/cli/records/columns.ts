@@ -77,7 +77,7 @@ export function columnsOf(
   isRecord = false,
 ): Columns {
   const twice = header.find((name, at) => name !== '' && header.indexOf(name) !== at)
-  if (twice !== undefined) throw usageError(`the column ${shownName(twice)} is there twice`)
+  if (twice !== undefined) throw usageError(`the column ${shownName(twice)} appears twice`)
   const isQueryResult = header.includes('_time')
   const isOwn = (name: string) => isQueryResult && ofQueryResult.test(name)
   const all = header.map((name, at): Candidate => {
@@ -126,7 +126,7 @@ function timeColumns(columns: readonly Candidate[], options: FileOptions) {
     each =>
       each !== time && (each.called === 'date' || (time.held !== 'nothing' && ofDay.includes(each.held))),
   )
-  return { time, date: choose(days, ['date'], 'the day', 'call that one date') }
+  return { time, date: choose(days, ['date'], 'the day', 'name the right one date') }
 }
 
 /** Says why no column is taken for the time. Names the cell of the first row that is most similar to a time, or else all cells. */
@@ -178,7 +178,7 @@ function geoColumns(columns: readonly Candidate[], given: FileOptions['geoColumn
 function keyAndValue(columns: readonly Candidate[], given: string | undefined) {
   const find = (names: readonly string[], what: string) => {
     const found = columns.filter(({ called }) => names.includes(called))
-    return choose(found, names.slice(0, 1), what, 'give the other one another name')
+    return choose(found, names.slice(0, 1), what, 'rename the other one')
   }
   const value = find(['value'], 'the value') ?? find(['state'], 'the value')
   if (!value) {
@@ -194,7 +194,7 @@ function keyAndValue(columns: readonly Candidate[], given: string | undefined) {
   if (key !== undefined) return { key, value }
   if (value.called === 'state') return undefined
   const which = shownName(value.name)
-  throw usageError(`a column ${which} needs a column key beside it, or the key of all records with --key`)
+  throw usageError(`a column ${which} needs a column key next to it, or the key of all records with --key`)
 }
 
 /**

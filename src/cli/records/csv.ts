@@ -175,5 +175,5 @@ function cellsOf(record: readonly string[], raw: string, delimiter: string): rea
 
 function brokenText({ code }: CsvError): string {
   const isOpen = code === 'CSV_QUOTE_NOT_CLOSED' || code === 'CSV_MAX_RECORD_SIZE'
-  return isOpen ? 'a quote is opened but never closed' : 'a quote is closed, but its cell goes on'
+  return isOpen ? 'a quote is opened but never closed' : 'a quote is closed, but its cell continues'
 }

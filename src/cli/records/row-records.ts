@@ -58,11 +58,11 @@ export class RowReader {
     const bad = degrees.findIndex((each, at) => typeof each !== 'number' || Math.abs(each) > 90 * (at + 1))
     const signs = columns.geo?.map(({ at }) => cells[at + 1])
     if (/^[NS],[EW]$/.test(String(signs))) {
-      return faultAt(line, 'geo', `${signs} stands beside the degrees: write south and west with a minus`)
+      return faultAt(line, 'geo', `${signs} is next to the degrees: write south and west with a minus sign`)
     }
     if (bad >= 0 && (lat ?? long) !== undefined) {
       const text = JSON.stringify(degrees[bad] ?? '')
-      return faultAt(line, 'geo', `${text} is no latitude or longitude in degrees`)
+      return faultAt(line, 'geo', `${text} is not a latitude or longitude in degrees`)
     }
     const table = cellOf(columns.series)
     for (const { key, value } of readings) {

@@ -208,7 +208,7 @@ export class RowTimes {
     }
     if (this.#options.date === undefined) return unreadable(text)
     const time = timeOn('1970-01-01', text)
-    if (time === undefined || time < 0 || time >= milliseconds.d) return `"${text}" is no time of day`
+    if (time === undefined || time < 0 || time >= milliseconds.d) return `"${text}" is not a time of day`
     this.#follow(line, time, text)
     return this.#midnight + time
   }
@@ -225,14 +225,14 @@ export class RowTimes {
     if (step < -milliseconds.d / 2) this.#midnight += milliseconds.d
     else if (step < 0 || step > milliseconds.d / 2) {
       throw failure(
-        `line ${line}: the time ${step < 0 ? 'goes back' : 'leaps'} from ${last.text} to ${text}, so it is not clear of which day the row is: add a column date (2026-11-20), or write whole times (2026-11-20T09:30:00Z)`,
+        `line ${line}: the time ${step < 0 ? 'goes back' : 'jumps'} from ${last.text} to ${text}, so it is not clear which day the row belongs to: add a column date (2026-11-20), or write whole times (2026-11-20T09:30:00Z)`,
       )
     }
   }
 }
 
 function ofUnix(text: string, { name, count }: TimeUnit): number | string {
-  const none = `${JSON.stringify(text)} is no Unix time in ${name}`
+  const none = `${JSON.stringify(text)} is not a Unix time in ${name}`
   if (parseTime(text) !== undefined) return `${none} but a date: leave --time-unit out`
   if (!number.test(text)) return `${none}: ${adviceOn(text)}`
   const value = Number(text.replace(',', '.'))
@@ -264,7 +264,7 @@ function ofNumber(text: string, { name, count }: TimeUnit, date: unknown): numbe
   const [hours, minutes] = [Math.floor(value / 100), value % 100]
   const since = isClock ? hours * milliseconds.h + minutes * milliseconds.m : Math.round(value * count)
   if (since <= milliseconds.d && !(isClock && minutes > 59)) return midnight + since
-  return `${JSON.stringify(text)} is no time of day in ${name}`
+  return `${JSON.stringify(text)} is not a time of day in ${name}`
 }
 
 /** The instants at which the clocks of a zone show a local time: none, one or two. */
@@ -278,8 +278,8 @@ function timesOf(local: number, clocks: TimeZone): number[] {
 /** Forms of times that cannot be read, with advice. The first form that matches is used. */
 export const unread: readonly (readonly [form: RegExp, advice: string])[] = [
   [/^[\d.,]+e\+?\d+$/i, 'a spreadsheet has cut off its last digits; export the times anew'],
-  [/^\d\d?:\d\d\.\d+$/, 'it has minutes and seconds alone; let the spreadsheet show day and hour, too'],
-  [/^\d\d?[-/]\d\d?[-/]\d/, 'its day could be two; write it as 2026-11-21 or 21.11.2026'],
+  [/^\d\d?:\d\d\.\d+$/, 'it has only minutes and seconds; make the spreadsheet show day and hour as well'],
+  [/^\d\d?[-/]\d\d?[-/]\d/, 'its day and month are ambiguous; write it as 2026-11-21 or 21.11.2026'],
   [/:\d\d(?:[.,]\d+)? ?(?![ap]m$)[a-z]{2,5}$/i, 'leave out the letters at its end; --tz names a zone'],
   [/^\d\d?:\d\d/, 'it has no day; add a column date, or give the day of the first row with --date'],
   [/^(?:19|20)\d\d$/, 'it is a year; join the parts of the time into one column, 2026-11-21T09:30:00Z'],
@@ -291,7 +291,7 @@ function adviceOn(text: string): string {
 
 /** A message that says that a text cannot be read as a time, and what to do about it. */
 export function unreadable(text: string): string {
-  return `${JSON.stringify(text)} is no time that can be read: ${adviceOn(text)}`
+  return `${JSON.stringify(text)} cannot be read as a time: ${adviceOn(text)}`
 }
 
 /** A cache of `placeOf`. Its size is limited, since other texts, such as paths, also look like names of zones. */

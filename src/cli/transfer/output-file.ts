@@ -8,10 +8,10 @@ import { failure, usageError } from '../exit.ts'
  */
 export async function refuseNoFile(file: string): Promise<void> {
   const whole = 'the file appears only when it is complete'
-  if (file === '-') throw usageError(`- is no name of a file, and stdout cannot be taken back: ${whole}`)
+  if (file === '-') throw usageError(`- is not a file name, and output to stdout cannot be undone: ${whole}`)
   const found = await stat(file).catch(() => undefined)
   if (found?.isDirectory()) throw usageError(`${file} is a directory: give the name of a file`)
-  if (found && !found.isFile()) throw usageError(`${file} is a pipe or a device, and no file: ${whole}`)
+  if (found && !found.isFile()) throw usageError(`${file} is a pipe or a device, not a file: ${whole}`)
 }
 
 /**

@@ -34,7 +34,7 @@ export async function fileOptions(flags: Flags, file?: string): Promise<FileOpti
   const clocks = tz === undefined ? undefined : (fixedZoneOf(tz) ?? (await timeZoneOf(tz)))
   if (tz !== undefined && !clocks)
     throw usageError(
-      `--tz must be a time zone such as Europe/Berlin, or an offset such as +02:00: ${tz} is none`,
+      `--tz must be a time zone such as Europe/Berlin, or an offset such as +02:00, but it is ${tz}`,
     )
   if (decimal !== undefined && decimal !== ',' && decimal !== '.')
     throw usageError('--decimal must be , or .')

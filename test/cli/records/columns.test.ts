@@ -79,7 +79,7 @@ describe('the time of a CSV file', () => {
     ['von,T\n08:00,21\n', /^"08:00" .*add a column date.*--date \(column von;/],
     ['Uhr,T\n08:00 MDT,21\n', /^"08:00 MDT" .*leave out the letters.*--tz/],
     ['x,T\n1.78E+12,21\n', /^"1\.78E\+12" .*cut off its last digits.*\(column x;/],
-    ['x,T\n47:30.0,21\n', /^"47:30\.0" .*minutes and seconds alone/],
+    ['x,T\n47:30.0,21\n', /^"47:30\.0" .*only minutes and seconds/],
     ['YEAR,DOY,T\n2026,152,21\n', /^"2026" .*it is a year; join the parts/],
     [
       'a,b\n7,21.5\n',
@@ -251,7 +251,9 @@ describe('the columns of a CSV file', () => {
 
   it('is read without a time that is found with --time-column or --now alone', async () => {
     const text = 'moment,T\n11/20/2026,21.5\n2026-11-20T09:30:00Z,21.5\n'
-    await expect(readCsv(text)).rejects.toThrow(/^"11\/20\/2026" is no time .*21\.11\.2026.*--time-column/)
+    await expect(readCsv(text)).rejects.toThrow(
+      /^"11\/20\/2026" cannot be read as a time.*21\.11\.2026.*--time-column/,
+    )
     const read = { key: 'T', value: 21.5, datetime: at }
     expect((await readCsv(text, { timeColumn: 'MOMENT' })).records).toEqual([read])
     const { records } = await readCsv(text, { now: 'each' })
@@ -264,8 +266,8 @@ describe('the columns of a CSV file', () => {
     ['time,Lng,T\n', /a column Lng but none of the latitude/],
     ['time,lat,gps_lat,lon\n', undefined],
     ['time,gps_lat,pos_lat,lon\n', /gps_lat and pos_lat could each be the latitude.*--geo-columns/],
-    ['time,value\n', /a column value needs a column key beside it.*--key/],
-    ['time,T,T\n', /the column T is there twice/],
+    ['time,value\n', /a column value needs a column key next to it.*--key/],
+    ['time,T,T\n', /the column T appears twice/],
     ['time\n', /no column of values/],
     ['time,de pth,Temp (°C)\n', /another name to "de pth", "Temp \(°C\)"/],
     ['time,metric,variable,value\n', /metric and variable could each be the key/],

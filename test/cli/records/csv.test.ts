@@ -98,8 +98,8 @@ describe('csvRecords()', () => {
     const text = `time,lat,long,n\nnoon,1,2,3\n${at},1,,3\n1,2\n${at},1,2,3,4\n${at},1,2,3\n`
     const { records, faults } = await readCsv(text)
     expect(faults).toEqual([
-      '2 datetime: "noon" is no time that can be read: write it as 2026-11-21T09:30:00Z (column time)',
-      '3 geo: "" is no latitude or longitude in degrees',
+      '2 datetime: "noon" cannot be read as a time: write it as 2026-11-21T09:30:00Z (column time)',
+      '3 geo: "" is not a latitude or longitude in degrees',
       '4 : the row has 2 cells, the header has 4',
       expect.stringMatching(/^5 : the row has 5 cells, the header has 4; is .* not quoted\?/),
     ])
@@ -254,7 +254,7 @@ describe('a cell that was meant as a number', () => {
     expect({ records, faults }).toEqual({
       records: [],
       faults: [
-        `2 geo: ${JSON.stringify(Number.isFinite(Number(cell)) ? Number(cell) : cell)} is no latitude or longitude in degrees`,
+        `2 geo: ${JSON.stringify(Number.isFinite(Number(cell)) ? Number(cell) : cell)} is not a latitude or longitude in degrees`,
       ],
     })
   })

@@ -56,7 +56,7 @@ describe('a file whose time of day is in a column that is none by its name and c
   it.each(['8.30', '8,30', '08.5'])('is none that reads as hhmm: %s', async clock => {
     const text = `date;hour;t\n2026-06-30;${clock};1\n`
     const { faults } = await readCsv(text, { timeColumn: 'hour', timeUnit: 'hhmm' })
-    expect(faults).toEqual([expect.stringMatching(/^2 datetime: .*is no time/)])
+    expect(faults).toEqual([expect.stringMatching(/^2 datetime: .*is not a time of day/)])
   })
 
   it('is refused as lines of JSON, too', async () => {
@@ -95,7 +95,7 @@ describe('a file whose time of day is in a column that is none by its name and c
     const { records, faults } = await readCsv(hourly('clock', [clock]), { timeColumn: 'clock', timeUnit })
     expect(records).toEqual([])
     expect(faults).toEqual([
-      expect.stringMatching(new RegExp(`"${clock}" is no time of day in ${timeUnit} \\(column clock\\)$`)),
+      expect.stringMatching(new RegExp(`"${clock}" is not a time of day in ${timeUnit} \\(column clock\\)$`)),
     ])
   })
 
@@ -355,11 +355,11 @@ describe('a number too large for a 64-bit float', () => {
   it('is no latitude in CSV', async () => {
     const { records, faults } = await readCsv(`time,lat,lon,n\n${time},1e+400,23,1\n`)
     expect(records).toEqual([])
-    expect(faults).toEqual([expect.stringMatching(/geo: "1e\+400" is no latitude or longitude/)])
+    expect(faults).toEqual([expect.stringMatching(/geo: "1e\+400" is not a latitude or longitude/)])
   })
 
   it('and a repeated member in a cell are refused alike', async () => {
     const { faults } = await readCsv(`time,n\n${time},"{""x"":1,""x"":2}"\n`)
-    expect(faults).toEqual([expect.stringMatching(/^2 value: the member "x" stands twice/)])
+    expect(faults).toEqual([expect.stringMatching(/^2 value: the member "x" appears twice/)])
   })
 })
