@@ -34,7 +34,7 @@ export const catalogue = {
   invalid_json: { ...refusedContent, text: 'The body is not JSON.' },
   invalid_body: {
     ...refusedContent,
-    text: 'The body is not the JSON object that this request takes, or the request takes none.',
+    text: 'The body is not the JSON object that this request accepts, or the request accepts none.',
   },
   invalid_values: { ...refusedContent, text: '`values` is missing, empty or not an array.' },
   too_many_records: { ...refusedContent, text: '`values` holds more records than one write may carry.' },
@@ -58,7 +58,7 @@ export const catalogue = {
   connection_closed: { ...refusedContent, text: 'The server closed an MQTT connection of the thing.' },
   client_id_shared: {
     ...refusedContent,
-    text: 'MQTT connections with one client id take it from each other.',
+    text: 'Several MQTT connections with one client id keep disconnecting each other.',
   },
   forbidden_member: {
     ...refusedContent,
@@ -74,7 +74,7 @@ export const catalogue = {
   unknown_magic_resource: { ...refusedContent, text: 'The key starts with `$` but names no magic resource.' },
   invalid_value: {
     ...refusedContent,
-    text: 'The value is missing, nothing that JSON can say, or null without `geo`.',
+    text: 'The value is missing, not something that JSON can represent, or null without `geo`.',
   },
   number_out_of_range: { ...refusedContent, text: 'A number is too large for a 64-bit float.' },
   value_too_large: { ...refusedContent, text: 'The value is larger than 64 KiB as JSON.' },
@@ -130,7 +130,7 @@ export const catalogue = {
   missing_thing_token: { ...badRequest, text: 'The query parameter `thingToken` is missing.' },
   too_many_tokens: { ...badRequest, text: 'The thing already has ten tokens.' },
   too_many_sessions: { ...badRequest, text: 'The thing already has 100 live sessions.' },
-  request_timeout: { ...badRequest, status: 408, text: 'The request did not come to its end in time.' },
+  request_timeout: { ...badRequest, status: 408, text: 'The request did not arrive in full in time.' },
   head_too_large: { ...badRequest, status: 431, text: 'The request line and the headers are too large.' },
   websocket_elsewhere: {
     ...badRequest,

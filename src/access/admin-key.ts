@@ -57,7 +57,7 @@ export async function keepAdminKey({ key, created, file }: AdminKey): Promise<vo
     // Unlike a rename, a link never replaces another file.
     await writePrivate(file, `${key}\n`, link)
   } catch (error) {
-    if (isCode(error, 'EEXIST')) throw new Error(`another process has made an admin key in ${file} meanwhile`)
+    if (isCode(error, 'EEXIST')) throw new Error(`another process has just created an admin key in ${file}`)
     throw error
   }
 }
@@ -66,7 +66,7 @@ export async function keepAdminKey({ key, created, file }: AdminKey): Promise<vo
 export function assertAdminKey(key: string, subject: string): void {
   if (adminKeyForm.test(key)) return
   const fault = key.length < 32 ? `it has ${key.length}` : 'it has a space or another forbidden character'
-  throw new Error(`${subject} must be at least 32 characters of printable ASCII without spaces: ${fault}`)
+  throw new Error(`${subject} must be at least 32 characters of printable ASCII without spaces, but ${fault}`)
 }
 
 async function readKey(file: string): Promise<string | undefined> {

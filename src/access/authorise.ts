@@ -44,7 +44,7 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
 
     async authoriseAdmin(credential) {
       const principal = await identify(credential)
-      const why = `only the admin key may do this, and this is ${kindOf(principal)}`
+      const why = `only the admin key may do this, but this is ${kindOf(principal)}`
       if (principal.kind !== 'admin') throw new ThingwireError('forbidden', why)
     },
 
@@ -157,7 +157,8 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
   }
 
   function assertThingMay(action: Action): void {
-    const who = "the admin key and an operator's write session may, a thing with the option allowThingDelete"
+    const who =
+      "the admin key and an operator's write session may, and a thing if the option allowThingDelete is set"
     if (!thingMay(action)) throw new ThingwireError('forbidden', `a thing may not remove records: ${who}`)
   }
 
@@ -178,7 +179,7 @@ const whereItGoes =
   'which goes into the Authorization header or the MQTT password, with the id of the thing in the path or topic'
 
 /** The message of `forbidden` if the credential cannot mint a session for a thing. */
-export const whoMints = 'only the token of the thing and the admin key make a session for a thing'
+export const whoMints = 'only the token of the thing or the admin key can create a session for a thing'
 
 function isFor(principal: Principal, thingId: string): boolean {
   if (principal.kind === 'thing') return principal.thingId === thingId

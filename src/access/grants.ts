@@ -12,7 +12,7 @@ export function grantsWithin(served: readonly string[], redactor: Redactor): Ass
 
 function assertGrants(grants: readonly TopicGrant[], served: readonly string[], redactor: Redactor): void {
   if (grants.length > maximumGrants) {
-    throw new ThingwireError('invalid_body', `topics must be at most ${maximumGrants} entries`)
+    throw new ThingwireError('invalid_body', `topics must have at most ${maximumGrants} entries`)
   }
   for (const grant of grants) {
     const fault = faultOfGrant(grant, served)

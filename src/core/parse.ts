@@ -57,7 +57,7 @@ export function parseWrite(body: Uint8Array | object, context: ParseContext): Pa
     const envelope = parseObject(body)
     const idOfBody = writeId(envelope.id)
     if (id !== undefined && idOfBody !== undefined && id !== idOfBody)
-      throw new ThingwireError('invalid_write_id', 'the id of the body must be that of Idempotency-Key')
+      throw new ThingwireError('invalid_write_id', 'the id of the body must equal the Idempotency-Key header')
     id ??= idOfBody
     const forbidden = forbiddenMemberOf(envelope)
     if (forbidden)
@@ -103,7 +103,7 @@ function valuesOf(envelope: Record<string, unknown>): readonly unknown[] {
     )
   }
   if (values.length > maximumRecords) {
-    const message = `values must contain at most ${maximumRecords} records: it contains ${values.length}`
+    const message = `values must contain at most ${maximumRecords} records, but it contains ${values.length}`
     throw new ThingwireError('too_many_records', message)
   }
   return values

@@ -29,7 +29,7 @@ export const hostOptions = {
       ? new ThingwireError('not_found')
       : new ThingwireError(
           'bad_request',
-          'the path has a % that begins no percent-encoded UTF-8: write % as %25',
+          'the path has a % that does not begin percent-encoded UTF-8: write % as %25',
         )
     replyError(refusal, request, reply)
   },

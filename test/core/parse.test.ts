@@ -121,7 +121,7 @@ describe('parseWrite()', () => {
       const { reason, message } = refusal(`${start}${number}},{"key":"b","value":nan}]}`)
       expect([reason, message]).toEqual([
         'invalid_json',
-        `the body must be JSON: at position ${start.length} stands ${number}, where a value must stand: leave the record out, or send null with geo`,
+        `the body must be JSON: found ${number} at position ${start.length} where a value is expected: leave the record out, or send null with geo`,
       ])
     },
   )

@@ -4,18 +4,18 @@ import { adminKey, asAdmin, connectTo, type Host, openHost, reasonOf } from './h
 
 describe('a query parameter that is unknown', () => {
   it.each([
-    ['GET', '?temperature=21.5', /parameter "temperature" is unknown: this address takes keepAlive/],
+    ['GET', '?temperature=21.5', /parameter "temperature" is unknown: this address accepts keepAlive/],
     ['HEAD', '?temperature=21.5', undefined],
     ['GET', '/resources/k?startdate=2026', /"startdate" is unknown: .*startDate/],
     ['GET', '/resources/k?limit=2&_=1', /parameter "_" is unknown/],
-    ['GET', '/resources?limit=2', /"limit" is unknown: this address takes none/],
+    ['GET', '/resources?limit=2', /"limit" is unknown: this address accepts none/],
     ['GET', '/all_resources?keys=k', /"keys" is unknown/],
     ['GET', '/aggregates?key=k&points=10', /"key" is unknown: .*keys/],
     ['GET', '/errors?since=1', /"since" is unknown/],
     [
       'DELETE',
       '/resources/k?startdate=2026-01-01',
-      /"startdate" is unknown: this address takes startDate, endDate/,
+      /"startdate" is unknown: this address accepts startDate, endDate/,
     ],
     ['DELETE', '/resources/k?limit=1', /"limit" is unknown/],
   ] as const)('%s %s is refused, and nothing is done', async (method, rest, message) => {
@@ -46,7 +46,7 @@ describe('a query parameter that is unknown', () => {
     const { inject, path } = await openHost()
     const { reason, message } = (await inject({ url: `${path}/errors?${query}` })).json()
     expect(reason).toBe('invalid_query')
-    expect(message).toBe(`the query parameter ${JSON.stringify(name)} is unknown: this address takes limit`)
+    expect(message).toBe(`the query parameter ${JSON.stringify(name)} is unknown: this address accepts limit`)
   })
 
   it('is named without a credential that is in it', async () => {
@@ -80,11 +80,11 @@ describe('what is unknown in a request of the operator', () => {
       'sessions',
       {},
       { things: '*', access: 'read', expires_in: 60 },
-      /member "expires_in" .*unknown: it takes things/,
+      /member "expires_in" .*unknown: it accepts things/,
     ],
-    ['things', {}, { nam: 'pump' }, /member "nam" .*unknown: it takes name, topics/],
-    ['activation-codes', {}, { count: 1, use: 2 }, /member "use" .*unknown: it takes count, uses/],
-    ['things', { name: 'pump' }, {}, /parameter "name" is unknown: this address takes none/],
+    ['things', {}, { nam: 'pump' }, /member "nam" .*unknown: it accepts name, topics/],
+    ['activation-codes', {}, { count: 1, use: 2 }, /member "use" .*unknown: it accepts count, uses/],
+    ['things', { name: 'pump' }, {}, /parameter "name" is unknown: this address accepts none/],
     [
       'sessions',
       {},
@@ -105,14 +105,19 @@ describe('what is unknown in a request of the operator', () => {
 
 describe('what is unknown in a request for a session of a thing', () => {
   it.each([
-    ['', { access: 'read', expiresin: 60 }, 'invalid_body', /"expiresin" .*: it takes access, expiresIn/],
+    ['', { access: 'read', expiresin: 60 }, 'invalid_body', /"expiresin" .*: it accepts access, expiresIn/],
     [
       '',
       { access: 'read', expiresIn: 60, other: 1 },
       'invalid_body',
       /member "other" of the body is unknown/,
     ],
-    ['?expiresIn=5', { access: 'read' }, 'invalid_query', /"expiresIn" is unknown: this address takes none/],
+    [
+      '?expiresIn=5',
+      { access: 'read' },
+      'invalid_query',
+      /"expiresIn" is unknown: this address accepts none/,
+    ],
   ])('is refused with its name, whoever asks: %s %j', async (query, body, reason, message) => {
     const { inject, thingId, thingToken, things } = await openHost()
     for (const [ref, headers] of [
@@ -194,8 +199,8 @@ describe('a body that is not taken', () => {
       expect([url, answer.statusCode]).toEqual([url, 400])
       if (method === 'HEAD') continue
       expect(reasonOf(answer)).toBe('invalid_body')
-      const takes = query === undefined ? '' : `; its query takes ${query}`
-      expect(answer.json().message).toBe(`this request takes no body${takes}`)
+      const takes = query === undefined ? '' : `; its query accepts ${query}`
+      expect(answer.json().message).toBe(`this request accepts no body${takes}`)
     }
     expect(await all()).toEqual(before)
   })
@@ -216,7 +221,7 @@ describe('a body that is not taken', () => {
     connection.send(`${head}0\r\n\r\n`)
     expect(await connection.received('{"resources":[]}')).toContain('HTTP/1.1 200')
     connection.send(`${head}5\r\nlimit\r\n0\r\n\r\n`)
-    expect(await connection.received('this request takes no body')).toContain('HTTP/1.1 400')
+    expect(await connection.received('this request accepts no body')).toContain('HTTP/1.1 400')
     connection.send('GET /v2/ HTTP/1.1\r\nHost: a\r\n\r\n')
     expect(await connection.received('Invalid session token')).toContain('HTTP/1.1 401')
   })

@@ -49,9 +49,7 @@ function refuseRepeated(json: string): void {
     else if (colon !== undefined) {
       const name = JSON.parse(found.slice(0, -colon.length)) as string
       if (open.at(-1)?.has(name))
-        throw new LossyJson(
-          `the member ${JSON.stringify(name)} stands twice in one object: remove one of the two`,
-        )
+        throw new LossyJson(`the member ${JSON.stringify(name)} appears twice in one object: remove one`)
       open.at(-1)?.add(name)
     }
   }

@@ -45,7 +45,7 @@ class Scan {
       this.#match(space)
       const isAtEnd = this.#at === this.#text.length
       if (isAtEnd && this.#wanted === 'the end') return undefined
-      const mistake = isAtEnd ? this.#endsHere(`where ${this.#wanted} must stand`) : this.#take()
+      const mistake = isAtEnd ? this.#endsHere(`where ${this.#wanted} is expected`) : this.#take()
       if (mistake) return mistake
     }
   }
@@ -107,7 +107,10 @@ class Scan {
       if (length !== undefined) at += length - 1
       else if (/^\\(?:u[\dA-Fa-f]{0,3})?$/.test(this.#text.slice(at, at + 7))) break
       else
-        return this.#wrongInString(at, String.raw`begins none of the escapes \" \\ \/ \b \f \n \r \t \u0000`)
+        return this.#wrongInString(
+          at,
+          String.raw`does not begin any of the escapes \" \\ \/ \b \f \n \r \t \u0000`,
+        )
     }
     return this.#endsInside('a string')
   }
@@ -142,7 +145,7 @@ class Scan {
     const found = this.#match(word) || this.#characterAt(position)
     const stranger = { found, wanted: this.#wanted, before: this.#text.slice(0, position).slice(-40) }
     const hint = hints.find(([fits]) => fits(stranger))?.[1]
-    const place = `at position ${position} stands ${shown(found)}, where ${this.#wanted} must stand`
+    const place = `found ${shown(found)} at position ${position} where ${this.#wanted} is expected`
     return { position, message: hint === undefined ? place : `${place}: ${hint}` }
   }
 
@@ -192,17 +195,17 @@ const hints: readonly (readonly [fits: (stranger: Stranger) => boolean, hint: st
   [({ found }) => found === '\0', 'send no zero byte, such as the one that ends a string in C'],
   [({ found }) => /^['‘’“”„«»`]$/u.test(found), 'JSON has straight double quotes'],
   [({ found }) => /^[/#]$/.test(found), 'JSON has no comments'],
-  [({ found, before }) => /^[\]}]$/.test(found) && /,\s*$/.test(before), 'take the comma before it away'],
+  [({ found, before }) => /^[\]}]$/.test(found) && /,\s*$/.test(before), 'remove the comma before it'],
   [
     ({ found, wanted, before }) => /^\d/.test(found) && wanted !== 'the end' && /\d,$/.test(before),
     'a decimal number has a point, not a comma',
   ],
-  [({ wanted }) => wanted === 'the end', 'one body is one JSON document'],
+  [({ wanted }) => wanted === 'the end', 'a body must be a single JSON document'],
   [
     ({ found }) => /^[+-]?(?:nan|inf(?:inity)?|ovf)\b/i.test(found),
     'leave the record out, or send null with geo',
   ],
-  [({ found }) => /^(?:true|false)$/i.test(found), 'write true and false in small letters'],
+  [({ found }) => /^(?:true|false)$/i.test(found), 'write true and false in lower case'],
   [({ found }) => /^(?:none|null|nil|undefined|nullptr)$/i.test(found), 'write null'],
   [({ found }) => /^[+-]?0x/i.test(found), 'write the number in decimal'],
   [({ found }) => /^\+/.test(found), 'a number has no plus sign'],

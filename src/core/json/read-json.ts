@@ -28,7 +28,7 @@ function notUtf8(bytes: Buffer, text: string): ThingwireError {
     .toString('hex')
     .toUpperCase()
   const isUtf16 = position === 0 && /^(?:fffe|feff)/.test(bytes.toString('hex', 0, 2))
-  const problem = isUtf16 ? 'begins as UTF-16 does' : 'begins no character'
+  const problem = isUtf16 ? 'begins as UTF-16 does' : 'does not begin a character'
   return new ThingwireError(
     'invalid_utf8',
     `the body must be UTF-8: at position ${position} the byte ${byte} ${problem}`,

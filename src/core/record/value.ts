@@ -16,7 +16,7 @@ const overflow: Problem = {
 const noJson: Problem = {
   field: 'value',
   reason: 'invalid_value',
-  message: 'value must be what JSON can say',
+  message: 'value must be something that JSON can represent',
 }
 
 /** Whether a name is forbidden for object members and for parts of a settings path (contract §2). */

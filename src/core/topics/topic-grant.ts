@@ -38,9 +38,9 @@ export function servedGrants(
 
 /** What is wrong with a grant's filter; undefined if it is valid. @param served the server's `topics` option */
 export function faultOfGrant({ filter }: TopicGrant, served: readonly string[]): string | undefined {
-  if (served.length === 0) return 'the server serves no topics beside those of things: set its option topics'
+  if (served.length === 0) return 'the server serves no topics besides those of things: set its option topics'
   if (hasForbiddenCharacter(filter)) return hasForbidden(filter)
-  if (!isTopicFilter(filter)) return `${filter} is no topic filter`
+  if (!isTopicFilter(filter)) return `${filter} is not a topic filter`
   if (Buffer.byteLength(filter) > longestFilter) return `a filter has at most ${longestFilter} bytes`
   if (served.some(outer => isWithin(filter, outer))) return undefined
   return `${filter} is not within the option topics (${served.join(', ')})`
@@ -53,7 +53,7 @@ export function faultOfGrant({ filter }: TopicGrant, served: readonly string[]):
 export function faultOfServed(filter: string): string | undefined {
   const levels = filter.split('/')
   const [first = ''] = levels
-  if (filter === '') return 'an empty text is no topic filter (is there a comma too many?)'
+  if (filter === '') return 'an empty text is not a topic filter (is there an extra comma?)'
   if (hasForbiddenCharacter(filter)) return hasForbidden(filter)
   if (Buffer.byteLength(filter) > longestFilter) return `a filter has at most ${longestFilter} bytes`
   if (levels.slice(0, -1).includes('#')) return `${filter}: # must be the last level`

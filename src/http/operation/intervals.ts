@@ -25,7 +25,7 @@ export const intervals = [
   ),
   flag(
     'empty',
-    'With `aggregate` or `points`: true for intervals without records too, from the start to the end of the range.',
+    'With `aggregate` or `points`: true to include intervals without records, from the start to the end of the range.',
   ),
   queryParameter(
     'points',

@@ -56,7 +56,7 @@ interface Content {
 
 /** Describes the header `Link`. */
 export const linkToNext =
-  'Address of the next page, if there is one: `<?…>; rel="next"`, relative to that of the request.'
+  'Address of the next page, if there is one: `<?…>; rel="next"`, relative to the address of the request.'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -17,7 +17,7 @@ export const thingPageParameters: readonly Parameter[] = [
 
 export const thingPageAnswer = json(
   'A page of things in the order of their ids. `lastSeen`: when the thing last used its own token, null if never. `lastWrite`: ' +
-    'when a write of it was last stored, with whichever credential. `topics`: which topics beside those of things it may use.',
+    'when a write of it was last stored, with whichever credential. `topics`: which topics besides those of things it may use.',
   z.object({
     things: z.array(
       z.object({

@@ -69,7 +69,7 @@ export function bodyLoss(
 ): ThingwireError | undefined {
   const receiving = message[receivingKey]
   if (!receiving) return undefined
-  const what = reason === 'bad_request' ? 'the body broke off' : 'the body did not come to its end in time'
+  const what = reason === 'bad_request' ? 'the body was cut off' : 'the body did not arrive in full in time'
   return new ThingwireError(reason, `${what}: ${missingOf(message, receiving.length())}`)
 }
 
@@ -117,8 +117,8 @@ export function receiveBody(message: Message, limit: number, settle: (body: Rece
 
 function missingOf(message: IncomingMessage, length: number): string {
   const announced = message.headers['content-length']
-  if (announced === undefined) return `its last chunk is missing, ${length} bytes came`
-  return `Content-Length says ${announced} bytes, ${length} came, ${Number(announced) - length} missing`
+  if (announced === undefined) return `its last chunk is missing, ${length} bytes arrived`
+  return `Content-Length says ${announced} bytes, ${length} arrived, ${Number(announced) - length} are missing`
 }
 
 /** Joins the chunks. If there is only one, as is usual, it is not copied. */

@@ -29,7 +29,7 @@ export class JsonBodies {
     if (issue?.code !== 'unrecognized_keys') throw new ThingwireError('invalid_body', rule)
     const [unknown = ''] = issue.keys
     const isWhole = issue.path.length === 0 && shape instanceof z.ZodObject
-    const known = isWhole ? `it takes ${Object.keys(shape.shape).join(', ')}` : rule
+    const known = isWhole ? `it accepts ${Object.keys(shape.shape).join(', ')}` : rule
     const member = quotedName(unknown, this.#redactor)
     throw new ThingwireError('invalid_body', `the member ${member} of the body is unknown: ${known}`)
   }
@@ -46,8 +46,8 @@ export class JsonBodies {
     if (problem && problem.reason !== 'unsupported_media_type') throw problem
     const text = bytes.toString().trim()
     if (text === '' || /^\{\s*\}$/.test(text)) return
-    const query = parameters.length === 0 ? '' : `; its query takes ${parameters.join(', ')}`
-    throw new ThingwireError('invalid_body', `this request takes no body${query}`)
+    const query = parameters.length === 0 ? '' : `; its query accepts ${parameters.join(', ')}`
+    throw new ThingwireError('invalid_body', `this request accepts no body${query}`)
   }
 
   /** Receives the body here if Fastify did not receive it, as for GET and HEAD. */

@@ -34,7 +34,8 @@ export class Query {
   refuseOthers(names: readonly string[], redactor: Redactor): void {
     const unknown = [...this.#parameters.keys()].find(name => !names.includes(name))
     if (unknown === undefined) return
-    const known = names.length === 0 ? 'this address takes none' : `this address takes ${names.join(', ')}`
+    const known =
+      names.length === 0 ? 'this address accepts none' : `this address accepts ${names.join(', ')}`
     throw new ThingwireError(
       'invalid_query',
       `the query parameter ${quotedName(unknown, redactor)} is unknown: ${known}`,

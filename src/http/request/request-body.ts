@@ -31,7 +31,7 @@ export function isBodyAnnounced({ headers }: FastifyRequest): boolean {
  */
 export function refuseMissingBody({ headers }: FastifyRequest, reason: Reason): void {
   if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) return
-  throw new ThingwireError(reason, 'no body came, it ends at position 0: is Content-Length missing?')
+  throw new ThingwireError(reason, 'the body is empty, it ends at position 0: is Content-Length missing?')
 }
 
 function inflate(body: Buffer, encoding: string | undefined, limit: number): Buffer {

@@ -40,7 +40,7 @@ const readForward: Operation = {
   group: 'Operator',
   summary: 'Read how far forwarding to the central server has come',
   description:
-    '`waiting`: what the central server has not acknowledged; it grows while a backlog from before the start is counted (`counted` is false). `forwarded`: since the start. `held`: things that the central server does not take, whose records wait. `refused`: the newest records that it has refused for good, newest first. `unknownThings`: ids in the thing map that no thing of this server has. `mapProblem`: why a changed thing map is not used. `target` is null if the server forwards nothing.',
+    '`waiting`: what the central server has not acknowledged; it grows while a backlog from before the start is counted (`counted` is false). `forwarded`: since the start. `held`: things that the central server does not accept, whose records wait. `refused`: the newest records that it has refused for good, newest first. `unknownThings`: ids in the thing map that no thing of this server has. `mapProblem`: why a changed thing map is not used. `target` is null if the server forwards nothing.',
   credential: 'admin',
   parameters: [limit('refused records', 100, 1_000)],
   answers: {

@@ -27,7 +27,7 @@ export const createThing: Operation = {
   group: 'Operator',
   summary: 'Create a thing',
   description:
-    '`topics`: which topics beside those of things it may use, within the option `topics` of the server. `read` allows to ' +
+    '`topics`: which topics besides those of things it may use, within the option `topics` of the server. `read` allows to ' +
     'subscribe, `write` to publish.',
   credential: 'admin',
   body: { schema: createThingBody, example: { name: 'boat' }, optional: true },
@@ -60,7 +60,7 @@ const changeThing: Operation = {
   group: 'Operator',
   summary: 'Rename a thing, or give it topics',
   description:
-    '`topics` replaces those that the thing has; an empty list takes all. A connection of the thing that had more is closed.',
+    '`topics` replaces those that the thing has; an empty list removes all. A connection of the thing that had more is closed.',
   credential: 'admin',
   parameters: [thingIdParameter],
   body: { schema: changeThingBody, example: { name: 'boat 7' } },

@@ -20,11 +20,11 @@ const checkHealth: Operation = {
 const checkReadiness: Operation = {
   id: 'checkReadiness',
   group: 'Service',
-  summary: 'Ask whether the server takes writes',
+  summary: 'Ask whether the server accepts writes',
   credential: 'none',
   answers: {
     200: json(
-      'The server takes writes. `clock_behind` means that its clock is 60 s or more behind the newest receipt time, `clock_stepped_back` that receipt times have gone back since the start, because a clock far behind them was believed.',
+      'The server accepts writes. `clock_behind` means that its clock is 60 s or more behind the newest receipt time, `clock_stepped_back` that receipt times have gone back since the start, because a clock far behind them was believed.',
       z.object({
         status: z.literal('ready'),
         clock_behind: z.literal(true).optional(),

@@ -207,7 +207,7 @@ function writeIdOf({ raw: { rawHeaders } }: RequestOfThing): string | undefined 
   if (others.length === 0) return id
   throw new ThingwireError(
     'invalid_write_id',
-    'Idempotency-Key has more than one value: give the write one id',
+    'Idempotency-Key has more than one value: a write has only one id',
   )
 }
 

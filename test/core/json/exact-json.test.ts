@@ -41,7 +41,7 @@ describe('parseExactly()', () => {
     [String.raw`{"a\"":1,"\u0061\"":2}`, 'a"'],
     ['{"__proto__":1,"__proto__":2}', '__proto__'],
   ])('refuses %s', (json, name) => {
-    const message = `the member ${JSON.stringify(name)} stands twice in one object: remove one of the two`
+    const message = `the member ${JSON.stringify(name)} appears twice in one object: remove one`
     expect(() => parseExactly(json)).toThrow(new LossyJson(message))
   })
 

@@ -14,8 +14,8 @@ const mistakes: readonly (readonly [what: string, text: string, shown: string, h
     ['a hexadecimal number', '[¦0x1F]', '0x1F', /decimal/],
     ['a comma in a number', '{"v":21,¦5}', '5', /point, not a comma/],
     ['a comma in a number of a list', '{"v":[1],"w":-3,¦25}', '25', /point, not a comma/],
-    ['True of Python', '{"v":¦True}', 'True', /small letters/],
-    ['FALSE', '[true,¦FALSE]', 'FALSE', /small letters/],
+    ['True of Python', '{"v":¦True}', 'True', /lower case/],
+    ['FALSE', '[true,¦FALSE]', 'FALSE', /lower case/],
     ['None of Python', '{"v":¦None}', 'None', /write null/],
     ['nil', '[¦nil]', 'nil', /write null/],
     ['undefined', '[¦undefined]', 'undefined', /write null/],
@@ -39,7 +39,7 @@ const mistakes: readonly (readonly [what: string, text: string, shown: string, h
     ['a comment', '{"v":1}¦// of today', '/', /no comments/],
     ['a comment of a shell', '[1] ¦# one', '#', /no comments/],
     ['a zero byte behind it', '{"v":1}¦\0', 'U+0000', /zero byte/],
-    ['a second document', '{"v":1}\n¦{"v":2}', '{', /one JSON document/],
+    ['a second document', '{"v":1}\n¦{"v":2}', '{', /single JSON document/],
     ['a second byte order mark', '¦\ufeff{}', 'U+FEFF', undefined],
     ['a no-break space', '{¦\u00a0"v":1}', 'U+00A0', undefined],
     ['a long word', `[¦${'x'.repeat(50)}]`, 'a word', /double quotes/],
@@ -48,19 +48,19 @@ const mistakes: readonly (readonly [what: string, text: string, shown: string, h
 
 /** Where the text ends; the place is said in words. */
 const ends: readonly (readonly [what: string, text: string, place: string])[] = [
-  ['nothing', '', 'where a value must stand'],
-  ['white space', ' \r\n', 'where a value must stand'],
+  ['nothing', '', 'where a value is expected'],
+  ['white space', ' \r\n', 'where a value is expected'],
   ['cut in a string', '{"values":[{"key":"tem', 'inside a string'],
   ['cut in an escape', '["a\\u00', 'inside a string'],
   ['cut behind a backslash', '["a\\', 'inside a string'],
   ['cut in a number', '{"v":-', 'inside a value'],
   ['cut behind a point', '{"v":21.', 'inside a value'],
   ['cut in a word', '{"v":tru', 'inside a value'],
-  ['cut behind a number', '{"v":2', 'where , or } must stand'],
-  ['cut behind a comma', '{"v":2,', 'where a name in double quotes must stand'],
-  ['cut behind a colon', '{"v":', 'where a value must stand'],
-  ['without its brackets', '{"values":[{"key":"e","value":1}', 'where , or ] must stand'],
-  ['10,000 brackets', '['.repeat(10_000), 'where a value or ] must stand'],
+  ['cut behind a number', '{"v":2', 'where , or } is expected'],
+  ['cut behind a comma', '{"v":2,', 'where a name in double quotes is expected'],
+  ['cut behind a colon', '{"v":', 'where a value is expected'],
+  ['without its brackets', '{"values":[{"key":"e","value":1}', 'where , or ] is expected'],
+  ['10,000 brackets', '['.repeat(10_000), 'where a value or ] is expected'],
 ]
 
 describe('findJsonMistake()', () => {
@@ -68,9 +68,9 @@ describe('findJsonMistake()', () => {
     const position = marked.indexOf('¦')
     const mistake = findJsonMistake(marked.replace('¦', ''))
     expect(mistake?.position).toBe(position)
-    expect(mistake?.message).toContain(`at position ${position} stands ${shown}, where `)
+    expect(mistake?.message).toContain(`found ${shown} at position ${position} where `)
     if (hint) expect(mistake?.message).toMatch(hint)
-    else expect(mistake?.message).toMatch(/ must stand$/)
+    else expect(mistake?.message).toMatch(/ is expected$/)
   })
 
   it.each(ends)('says where a text ends that is %s', (_what, text, place) => {
@@ -83,8 +83,16 @@ describe('findJsonMistake()', () => {
   it.each([
     ['a line feed', '["a¦\nb"]', 'U+000A must be escaped'],
     ['a tab', '{"a¦\tb":1}', 'U+0009 must be escaped'],
-    ['an escape that there is none of', String.raw`["a¦\x41"]`, String.raw`\ begins none of the escapes`],
-    ['a surrogate that is cut short', String.raw`["¦\u12g4"]`, String.raw`\ begins none of the escapes`],
+    [
+      'an escape that there is none of',
+      String.raw`["a¦\x41"]`,
+      String.raw`\ does not begin any of the escapes`,
+    ],
+    [
+      'a surrogate that is cut short',
+      String.raw`["¦\u12g4"]`,
+      String.raw`\ does not begin any of the escapes`,
+    ],
   ])('names the place of %s in a string', (_what, marked, says) => {
     const position = marked.indexOf('¦')
     expect(findJsonMistake(marked.replace('¦', ''))).toMatchObject({

@@ -29,7 +29,7 @@ it.each(['tele/#', 'a', 'a/+/b', '/a', '/tele/#', 'homeassistant/+/state', 'stat
 )
 
 it.each([
-  ['', /^an empty text is no topic filter/],
+  ['', /^an empty text is not a topic filter/],
   ['#', /^# begins with a wildcard$/],
   ['+/a', /^\+\/a begins with a wildcard$/],
   ['things', /^things begins with things, which is Thingwire's$/],
@@ -54,7 +54,7 @@ test('faultOfGrant() names what is wrong', () => {
   expect(faultOfGrant(read('tele/plug'), served)).toBeUndefined()
   expect(faultOfGrant(read('stat/#'), served)).toBe('stat/# is not within the option topics (tele/#, cmnd/#)')
   expect(faultOfGrant(read('#'), served)).toContain('not within')
-  expect(faultOfGrant(read('tele/a#'), served)).toBe('tele/a# is no topic filter')
+  expect(faultOfGrant(read('tele/a#'), served)).toBe('tele/a# is not a topic filter')
   expect(faultOfGrant(read('tele/#'), [])).toContain('set its option topics')
 })
 

@@ -22,7 +22,7 @@ describe('a request without Content-Length and chunks', () => {
     const answer = await connection.received('}')
     expect(answer).toContain('HTTP/1.1 400')
     expect(answer).toContain(
-      '"reason":"invalid_json","message":"no body came, it ends at position 0: is Content-Length missing?"',
+      '"reason":"invalid_json","message":"the body is empty, it ends at position 0: is Content-Length missing?"',
     )
     expect(await refusals(host)).toMatchObject([
       { reason: 'invalid_json', message: expect.stringContaining('is Content-Length missing?') },
@@ -46,7 +46,7 @@ describe('a request without Content-Length and chunks', () => {
     const connection = await connectTo(app)
     connection.send(`POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n`)
     const answer = await connection.received('}')
-    expect(answer).toContain('it ends at position 0, where a value must stand')
+    expect(answer).toContain('it ends at position 0, where a value is expected')
     expect(answer).not.toContain('Content-Length missing')
   })
 })
@@ -55,7 +55,7 @@ describe('a body that breaks off', () => {
   const announced = (length: number) => `Content-Length: ${length}\r\n\r\n`
   const chunked = 'Transfer-Encoding: chunked\r\n\r\n'
   const says = (length: number, came: number) =>
-    `the body broke off: Content-Length says ${length} bytes, ${came} came, ${length - came} missing`
+    `the body was cut off: Content-Length says ${length} bytes, ${came} arrived, ${length - came} are missing`
 
   it.each([
     ['2 bytes too few', announced(size + 2), body, says(size + 2, size)],
@@ -72,13 +72,13 @@ describe('a body that breaks off', () => {
       'no last chunk',
       chunked,
       `${size.toString(16)}\r\n${body}\r\n`,
-      `the body broke off: its last chunk is missing, ${size} bytes came`,
+      `the body was cut off: its last chunk is missing, ${size} bytes arrived`,
     ],
     [
       'half a chunk',
       chunked,
       `${size.toString(16)}\r\n${body.slice(0, 10)}`,
-      'the body broke off: its last chunk is missing, 10 bytes came',
+      'the body was cut off: its last chunk is missing, 10 bytes arrived',
     ],
   ])('is refused with what is missing of it: %s', async (_what, head, sent, missing) => {
     const host = await openHost()

@@ -60,9 +60,19 @@ describe('a body that does not come to its end in time', () => {
   const size = body.length
 
   it.each([
-    ['2 bytes too few', size + 2, body, `Content-Length says ${size + 2} bytes, ${size} came, 2 missing`],
-    ['half', size, body.slice(0, 17), `Content-Length says ${size} bytes, 17 came, ${size - 17} missing`],
-    ['nothing', 5, '', 'Content-Length says 5 bytes, 0 came, 5 missing'],
+    [
+      '2 bytes too few',
+      size + 2,
+      body,
+      `Content-Length says ${size + 2} bytes, ${size} arrived, 2 are missing`,
+    ],
+    [
+      'half',
+      size,
+      body.slice(0, 17),
+      `Content-Length says ${size} bytes, 17 arrived, ${size - 17} are missing`,
+    ],
+    ['nothing', 5, '', 'Content-Length says 5 bytes, 0 arrived, 5 are missing'],
   ])(
     'is answered with 408, and noted, and says what is missing: %s',
     async (_case, length, sent, missing) => {
@@ -76,7 +86,7 @@ describe('a body that does not come to its end in time', () => {
         const answer = await closed(socket)
         expect(answer).toMatch(/^HTTP\/1.1 408 Request Timeout\r\n/)
         expect(answer).toMatch(/^connection: close\r$/im)
-        expect(answer).toContain(`the body did not come to its end in time: ${missing}`)
+        expect(answer).toContain(`the body did not arrive in full in time: ${missing}`)
       }
       const noted = { reason: 'request_timeout', door: 'http', excerpt: sent }
       await expect.poll(() => things.refused.list(thingId, 9)).toMatchObject([noted, noted, noted])
