@@ -14,7 +14,9 @@ export class ThingHeld extends Error {}
 
 class TokenRefused extends ThingHeld {
   constructor(which = 'the token') {
-    super(`it refuses ${which}: the thing map needs one that the central server gave (thingwire tokens add)`)
+    super(
+      `it refuses ${which}: the thing map needs one that the central server issued (thingwire tokens add)`,
+    )
   }
 }
 
@@ -84,7 +86,7 @@ export class Connection {
     } catch (error) {
       connection.close()
       const isOwn = error instanceof TokenRefused && (await target.isOwnToken?.(token))
-      throw isOwn ? new TokenRefused('the token, which is one of this server') : error
+      throw isOwn ? new TokenRefused('the token, which this server itself issued') : error
     }
   }
 
@@ -133,7 +135,7 @@ export class Connection {
         const [refusesErrors, refusesLimits, refusesDate] = refusedIn(error)
         if (refusesErrors || refusesDate) held('it refuses the topics of a thing')
         // The topic `limits` may be refused, because older versions of Thingwire do not have it.
-        else if (!error || refusesLimits) timer = setTimeout(held, answerTimeout, 'it does not give its date')
+        else if (!error || refusesLimits) timer = setTimeout(held, answerTimeout, 'it did not send its date')
       })
     })
     await greeted.finally(() => clearTimeout(timer))
@@ -202,13 +204,13 @@ export async function activate(target: Target, code: string): Promise<string> {
       client.once('close', () => reject(new LinkDown('the connection was closed')))
       client.on('message', (_topic, payload) => {
         const token = tokenIn(payload)
-        if (token === undefined) reject(new ThingHeld('it answers an activation with something else'))
+        if (token === undefined) reject(new ThingHeld('its answer to the activation contains no token'))
         else resolve(token)
       })
       client.subscribe(`v2/activations/${code}/forward`, { qos: 1 }, error => {
         const held = (why: string) => reject(new ThingHeld(why))
         if (refusedIn(error)[0]) held('it refuses the activation code: it is unknown, used up or revoked')
-        else if (!error) timer = setTimeout(held, answerTimeout, 'it does not answer an activation')
+        else if (!error) timer = setTimeout(held, answerTimeout, 'it did not answer the activation')
       })
     })
   } finally {

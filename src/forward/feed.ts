@@ -233,7 +233,7 @@ export class Feed implements ConnectionUser {
     this.#unanswered = undefined
     const [only] = records
     if (records.length > 1 || !only) return
-    const message = `a write of this record takes ${payload.length} bytes, and maxPacketSize of the central server leaves room for ${longest}`
+    const message = `a write of this record takes ${payload.length} bytes, but maxPacketSize of the central server leaves room for only ${longest}`
     this.#drop(only, { reason: 'body_too_large', message })
   }
 

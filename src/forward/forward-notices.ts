@@ -36,11 +36,11 @@ export class ForwardNotices {
   }
 
   held(thingId: string, why: string): void {
-    this.#log.error({ thingId }, `the central server does not take the thing: ${why}; its records wait`)
+    this.#log.error({ thingId }, `the central server does not accept the thing: ${why}; its records wait`)
   }
 
   freed(thingId: string): void {
-    this.#log.info({ thingId }, 'the central server takes the thing')
+    this.#log.info({ thingId }, 'the central server accepts the thing')
   }
 
   /** @param count number of refused records since forwarding began */
@@ -72,12 +72,13 @@ export class ForwardNotices {
 
   /** @param fault why the new map is not used; undefined if it is used */
   map(fault: Error | undefined): void {
-    if (fault) this.#log.error({}, `${fault.message}; forwarding goes on with the thing map from before`)
+    if (fault) this.#log.error({}, `${fault.message}; forwarding continues with the previous thing map`)
     else this.#log.info({}, 'the thing map has changed')
   }
 
   store(error: unknown): void {
-    if (this.#isDue('store')) this.#log.warn({ err: error }, 'the store fails forwarding; trying again')
+    if (this.#isDue('store'))
+      this.#log.warn({ err: error }, 'forwarding failed because of the store; trying again')
   }
 
   #isDue(what: string): boolean {

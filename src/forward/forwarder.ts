@@ -280,7 +280,7 @@ export class Forwarder implements LogReader, ForwardReporter {
 
   async #tokenOf(thingId: string): Promise<string> {
     const passage = this.#options.map.passageOf(thingId)
-    if (!passage) throw new ThingHeld('the thing map does not name it any more')
+    if (!passage) throw new ThingHeld('the thing map no longer names it')
     if ('token' in passage) return passage.token
     return await this.#activations.tokenFor(thingId, this.#stop.signal)
   }
@@ -341,7 +341,7 @@ class Activations {
 
   async #tokenFor(thingId: string, stop: AbortSignal): Promise<string> {
     const passage = this.#map.passageOf(thingId)
-    if (!passage) throw new Error('the thing map does not name it any more')
+    if (!passage) throw new Error('the thing map no longer names it')
     if ('token' in passage) return passage.token
     return await this.#link.attempt(stop, async target => {
       const token = await activate(target, passage.code)

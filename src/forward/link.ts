@@ -102,7 +102,7 @@ export class Link {
 
   async #turn(stop: AbortSignal): Promise<void> {
     for (;;) {
-      if (stop.aborted) throw new LinkDown('it is not tried any more')
+      if (stop.aborted) throw new LinkDown('no further attempt is made')
       const wait = this.#retryAt - performance.now()
       if (wait > 0) await rest(wait, stop)
       // After a failure, only one attempt is made at a time.
@@ -114,7 +114,7 @@ export class Link {
 
   async #place(stop: AbortSignal): Promise<void> {
     while (this.#connections.size + this.#opening >= mostConnections) {
-      if (stop.aborted) throw new LinkDown('it is not tried any more')
+      if (stop.aborted) throw new LinkDown('no further attempt is made')
       const idle = [...this.#connections.keys()].find(({ isIdle }) => isIdle)
       if (idle) this.release(idle)
       else {

@@ -133,7 +133,7 @@ function assertNoTokenTwice(
 function passageFrom(file: string, name: string, text: unknown): Passage | undefined {
   const where = `the thing map ${file}`
   if (name !== others && !isThingId(name))
-    throw new Error(`${where} must have thing ids (16 of a-z and 2-7) or "*" as names: not ${shown(name)}`)
+    throw new Error(`${where} must have thing ids (16 of a-z and 2-7) or "*" as names, not ${shown(name)}`)
   if (text === null) return undefined
   if (typeof text === 'string' && activationCodeForm.test(text)) return { code: text }
   if (name === others)
@@ -141,7 +141,7 @@ function passageFrom(file: string, name: string, text: unknown): Passage | undef
       `${where} must give "*" an activation code of the central server (34 characters), or null`,
     )
   if (typeof text === 'string' && isToken(text)) return { token: text }
-  const given = typeof text === 'string' && isThingId(text) ? ': it gives the id of a thing' : ''
+  const given = typeof text === 'string' && isThingId(text) ? ', not the id of a thing' : ''
   throw new Error(
     `${where} must give ${name} a thing token (43 characters) or an activation code (34 characters) of the central server, or null${given}`,
   )

@@ -117,7 +117,7 @@ describe('the page of the operator', () => {
     const edge = await servers.startEdge()
     await write(edge, first.here, { values: [{ key: 'n', value: 1 }] })
     await write(edge, second.here, { values: [{ key: 'n', value: 1 }] })
-    await edge.logged(/does not take the thing/)
+    await edge.logged(/does not accept the thing/)
     const page = await browser.open(`${edge.url}/#/operator`)
     await signIn(page, edge.adminKey)
     const forwarding = region(page, 'Forwarding')

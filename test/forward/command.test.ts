@@ -25,7 +25,7 @@ describe('thingwire forward', () => {
     const { code, stdout, stderr } = await forward(servers, other.mqttUrl)
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toMatch(
-      /^thingwire: mqtt:\S+ does not take thing [a-z2-7]{16}: it refuses the token: the thing map needs one that the central server gave [^\n]*\n$/,
+      /^thingwire: mqtt:\S+ does not accept thing [a-z2-7]{16}: it refuses the token: the thing map needs one that the central server issued [^\n]*\n$/,
     )
   })
 
@@ -41,7 +41,7 @@ describe('thingwire forward', () => {
     const { port } = listener.address() as AddressInfo
     const { code, stdout, stderr } = await forward(servers, `mqtt://127.0.0.1:${port}`)
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-    expect(stderr).toMatch(/it is not a Thingwire server: it does not give its date\n$/)
+    expect(stderr).toMatch(/it is not a Thingwire server: it did not send its date\n$/)
   })
 
   it('does not start where something else than MQTT answers', async () => {

@@ -113,7 +113,7 @@ describe('a server that forwards', () => {
       key: 'n',
       reason: 'body_too_large',
       message: expect.stringMatching(
-        /^a write of this record takes 5\d+ bytes, and maxPacketSize .* for 4\d+$/,
+        /^a write of this record takes 5\d+ bytes, but maxPacketSize .* for only 4\d+$/,
       ),
     })
   })
@@ -217,7 +217,7 @@ describe('a server that forwards', () => {
     await servers.writeMap({ ...servers.map, [first.here.thingId]: first.here.thingToken })
     const edge = await servers.startEdge()
     await write(edge, first.here, value('n', 1))
-    await edge.logged(/does not take the thing/)
+    await edge.logged(/does not accept the thing/)
     for (let n = 2; n <= 40; n++) {
       await write(edge, first.here, value('n', n))
       await write(edge, second.here, value('n', n))
@@ -228,7 +228,7 @@ describe('a server that forwards', () => {
       {
         thingId: first.here.thingId,
         why: expect.stringMatching(
-          /^it refuses the token, which is one of this server: the thing map needs one /,
+          /^it refuses the token, which this server itself issued: the thing map needs one /,
         ),
       },
     ])
@@ -237,7 +237,7 @@ describe('a server that forwards', () => {
 
     await edge.kill()
     await servers.startEdge()
-    await servers.edge.logged(/does not take the thing/).catch(() => {})
+    await servers.edge.logged(/does not accept the thing/).catch(() => {})
     await write(servers.edge, first.here, value('n', 41))
     await servers.writeMap(servers.map)
     await servers.untilForwarded()
@@ -254,11 +254,11 @@ describe('a server that forwards', () => {
     // The id of the central server is easily taken for that of this one.
     await servers.writeMap({ [there.thingId]: there.thingToken })
     const edge = await servers.startEdge()
-    await edge.logged(/the thing map names ids that no thing of this server has/)
+    await edge.logged(/the thing map contains ids of no thing on this server/)
     expect((await servers.forwarding()).unknownThings).toEqual([there.thingId])
     const run = async (command: string) =>
       (await runCli({ args: [command, '--url', edge.url, '--data-dir', servers.edgeDir] })).stdout
-    const told = `he thing map names ${there.thingId}, which is no thing of this server`
+    const told = `he thing map names ${there.thingId}, but this server has no such thing`
     expect(await run('forwarding')).toContain(`\n\nT${told}: see thingwire things list`)
     expect(await run('doctor')).toMatch(new RegExp(`^FAULT {2}forwarding +t${told}$`, 'm'))
 
@@ -279,9 +279,9 @@ describe('a server that forwards', () => {
     const run = async (command: string) =>
       (await runCli({ args: [command, '--url', edge.url, '--data-dir', servers.edgeDir] })).stdout
     await writeFile(servers.mapFile, '{')
-    await edge.logged(/is not valid JSON .*; forwarding goes on with the thing map from before/)
+    await edge.logged(/is not valid JSON .*; forwarding continues with the previous thing map/)
     const why = 'is not valid JSON (line 1, column 2): it ends too early'
-    const told = `the thing map ${servers.mapFile} ${why}; forwarding goes on with the thing map from before`
+    const told = `the thing map ${servers.mapFile} ${why}; forwarding continues with the previous thing map`
     expect(await run('doctor')).toContain(`FAULT  forwarding       ${told}\n`)
     expect(await run('forwarding')).toContain(`\n\n${told}\n`)
     await write(edge, thing.here, value('n', 1))

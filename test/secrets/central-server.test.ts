@@ -99,7 +99,7 @@ describe('a server that forwards', () => {
     const central = await echoingServer([], createSecret(25))
     const { edge, dataDir, evidence, map } = await edgeTo(central)
     const { held } = await untilHeld(edge)
-    expect(held).toMatchObject([{ why: 'it answers an activation with something else' }])
+    expect(held).toMatchObject([{ why: 'its answer to the activation contains no token' }])
     await takeDownFiles(evidence, edge, dataDir)
     expect(evidence.leaks()).toEqual([])
     const { code, stderr } = await runCli({

@@ -53,7 +53,7 @@ function Faults({ forwarding }: { readonly forwarding: Forwarding }) {
   return (
     <>
       {mapProblem !== undefined && (
-        <p class="problem">{mapProblem}; forwarding goes on with the thing map from before.</p>
+        <p class="problem">{mapProblem}; forwarding continues with the previous thing map.</p>
       )}
       {droppedRecords > 0 && (
         <p class="problem">
@@ -62,7 +62,7 @@ function Faults({ forwarding }: { readonly forwarding: Forwarding }) {
       )}
       {unknownThings.map(thingId => (
         <p class="problem" key={thingId}>
-          The thing map names <code>{thingId}</code>, which is no thing of this server.
+          The thing map names <code>{thingId}</code>, but this server has no such thing.
         </p>
       ))}
       {held.map(({ thingId, why, since }) => (
