@@ -26,6 +26,6 @@ export function assertThingId(text: string): void {
   if (isThingId(text)) return
   throw new ThingwireError(
     'unknown_thing',
-    `no thing has the id ${new Redactor().redact(JSON.stringify(text))}: an id is 16 characters of a-z and 2-7; things.registry.named(name) finds the things of a name`,
+    `no thing has the id ${new Redactor().redact(JSON.stringify(text))}: an id is 16 characters of a-z and 2-7; things.registry.named(name) finds the things with a name`,
   )
 }

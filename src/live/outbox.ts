@@ -67,7 +67,7 @@ export class Outbox<Item> {
     this.#waiting += this.#parts.weigh(item)
     queue.push(item)
     if (this.#waiting + this.#parts.sink.writableLength > maximumWaiting) {
-      this.#giveUp(`more than ${maximumWaiting} bytes wait for it`)
+      this.#giveUp(`more than ${maximumWaiting} bytes are queued for it`)
       return
     }
     this.#schedule()

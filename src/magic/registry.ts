@@ -24,7 +24,7 @@ export function createMagicRegistry(added: readonly MagicResource[] = []): Magic
         `the key of a magic resource must be $ and 1 to 64 letters, digits, "_" or "-": ${key}`,
       )
     }
-    if (resources.has(key)) throw new TypeError(`there are two magic resources ${key}`)
+    if (resources.has(key)) throw new TypeError(`two magic resources have the key ${key}`)
     resources.set(key, resource)
   }
   const find = (key: string): MagicResource | undefined => {

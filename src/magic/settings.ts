@@ -32,7 +32,7 @@ export const settings: MagicResource = {
     if (Buffer.byteLength(JSON.stringify(document)) <= maximumDocumentBytes) {
       return { value: document, datetime: receivedAt }
     }
-    const message = `the settings must be at most ${maximumDocumentBytes} bytes as JSON: they are unchanged`
+    const message = `the settings are unchanged, because as JSON they would exceed ${maximumDocumentBytes} bytes`
     return { field: 'value', reason: 'settings_too_large', message }
   },
   parts: { read: (state, key) => valueAt(state.value, pathOf(key)) },

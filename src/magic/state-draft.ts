@@ -21,7 +21,7 @@ export interface StateDraftParts {
 const defect: Problem = {
   field: 'value',
   reason: 'internal_error',
-  message: 'the magic resource has failed at this record',
+  message: 'the magic resource failed on this record',
 }
 
 /** New states of one thing before their commit. Each change is applied to the result of the previous change. */
@@ -118,11 +118,11 @@ export function stateOf({ value, datetime }: StoredRecord): MagicState {
 
 function recordOf(key: string, { value, datetime }: MagicState): StoredRecord | Problem {
   if (!Number.isInteger(datetime) || datetime < 0 || datetime > latestDatetime) {
-    throw new RangeError(`the new state of ${key} has no datetime that can be kept: ${datetime}`)
+    throw new RangeError(`the new state of ${key} has an invalid datetime: ${datetime}`)
   }
   const text = valueText(value)
   if (typeof text !== 'string' && text.reason === 'invalid_value') {
-    throw new RangeError(`the new state of ${key} has no value that JSON can say`)
+    throw new RangeError(`the new state of ${key} has a value that JSON cannot represent`)
   }
   return typeof text === 'string' ? { key, datetime, value: text } : text
 }

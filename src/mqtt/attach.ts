@@ -72,13 +72,14 @@ function addressOf({ req, conn }: Client): string {
 function assertServable(broker: Aedes): void {
   if (typeof broker?.handle !== 'function' || typeof broker.preConnect !== 'function') {
     throw new TypeError(
-      `attachThings needs an Aedes broker of version 1.2 or a later 1.x: the broker is ${described(broker)}`,
+      `attachThings needs an Aedes broker of version 1.2 or a later 1.x, but the broker is ${described(broker)}`,
     )
   }
   if (broker.closed) {
     throw new Error('attachThings needs a broker that listens: await broker.listen() or Aedes.createBroker()')
   }
-  if (attached.has(broker)) throw new Error('attachThings was called for this broker before: detach it first')
+  if (attached.has(broker))
+    throw new Error('attachThings was already called for this broker: call detach first')
 }
 
 const givenEarly =

@@ -7,7 +7,7 @@ export const longestShown = 200
 
 /** Why a topic or filter with a character that has to be escaped is refused. */
 export const forbiddenCharacter =
-  'clients of libmosquitto, such as mosquitto_sub, are cut off by a topic with a control character or a noncharacter.'
+  'a topic with a control character or a noncharacter would disconnect clients that use libmosquitto, such as mosquitto_sub.'
 
 /** A topic or filter for error messages, without the thing's token or anything else that may be a credential. */
 export function shownTopic(topic: string, redactor: Redactor): string {

@@ -20,7 +20,7 @@ it('sessions that their clients leave while Redis is away are kept as left when 
   expect(await areInUse()).toEqual(things.map(() => true))
   await redis.server.kill()
   await Promise.all(clients.map(client => client.destroy()))
-  await log.until(/the store is away/)
+  await log.until(/the store is unavailable/)
   await redis.server.restart()
   await eventually(areInUse).toEqual(things.map(() => false))
   expect(log.lines(50)).toEqual([])

@@ -176,7 +176,7 @@ describe('a wrong option', () => {
     [
       'attachThings()',
       () => (attachThings as Untyped)(),
-      'attachThings needs an Aedes broker of version 1.2 or a later 1.x: the broker is missing',
+      'attachThings needs an Aedes broker of version 1.2 or a later 1.x, but the broker is missing',
     ],
     [
       'attachThings(broker)',

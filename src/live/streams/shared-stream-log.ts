@@ -79,6 +79,7 @@ export class SharedStreamLog implements StreamLog {
 
   async #assertComplete(after: number): Promise<void> {
     const { completeAfter } = await this.#nodes.logBounds()
-    if (after < completeAfter) throw new ThingwireError('not_found', 'the log begins behind it')
+    if (after < completeAfter)
+      throw new ThingwireError('not_found', 'the log no longer has all writes after it')
   }
 }

@@ -142,7 +142,10 @@ async function willOf(
   const thingId = await orRefusal(access.authorise(ref, credential, 'write'))
   if (thingId instanceof ThingwireError) {
     const shown = shownTopic(will.topic, access.redactor)
-    throw new ConnectRefused(5, `the will is on ${shown}, where it may not write (${thingId.message})`)
+    throw new ConnectRefused(
+      5,
+      `the will is on ${shown}, on which the client may not write (${thingId.message})`,
+    )
   }
   const credentialHash = hashToken(isToken(ref) ? ref : (credential ?? ''))
   return { thingId, credentialHash, body: Buffer.from(will.payload).toString('base64') }
@@ -168,5 +171,5 @@ async function messageWillOf(
 function willElsewhere(topic: string, redactor: Redactor): string {
   const shown = shownTopic(topic, redactor)
   if (hasForbiddenCharacter(topic)) return `the will is on ${shown}: ${forbiddenCharacter}`
-  return `the will is on ${shown}, neither the write topic of the client's thing nor another topic that it was given to publish on`
+  return `the will is on ${shown}, which is neither the write topic of the client's thing nor another topic on which the client may publish`
 }

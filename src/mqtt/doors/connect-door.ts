@@ -87,9 +87,10 @@ export class ConnectDoor {
     const { things, ownership, isClosing, ownsBroker, sessions } = this.#parts
     const { access, isReady } = things
     const isAway = isClosing() || !isReady()
-    if (isAway && ownsBroker) throw new ConnectRefused(3, 'the store is away')
+    if (isAway && ownsBroker) throw new ConnectRefused(3, 'the server is not ready or is closing')
     const admission = await admit(packet, access, ownsBroker, connection)
-    if (isAway && admission.kind !== 'host') throw new ConnectRefused(3, 'the store is away')
+    if (isAway && admission.kind !== 'host')
+      throw new ConnectRefused(3, 'the server is not ready or is closing')
     const { kind, clientId, will } = admission
     packet.clientId = clientId
     connection.admission = admission
@@ -187,13 +188,13 @@ function refusalOf(error: unknown): ConnectRefused {
   if (error instanceof ThingwireError && error.reason === 'too_many_persistent_sessions')
     return new ConnectRefused(5, error.message)
   if (error instanceof LockLost) return new ConnectRefused(3, 'the client has connected again')
-  return new ConnectRefused(3, 'the store is away')
+  return new ConnectRefused(3, 'the store is unavailable')
 }
 
 async function withDeadline(task: Promise<void>, milliseconds: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new ConnectRefused(3, 'the store is late')), milliseconds)
+    timer = setTimeout(() => reject(new ConnectRefused(3, 'the store did not answer in time')), milliseconds)
   })
   await Promise.race([task, late]).finally(() => clearTimeout(timer))
 }

@@ -46,7 +46,7 @@ export class Ownership {
 
   /** Closes the connection unless it uses a valid token in time. */
   expectProof(connection: Connection): void {
-    const end = () => connection.close(new Error('no valid token came in time'))
+    const end = () => connection.close(new Error('no valid token was used in time'))
     this.#deadlines.set(connection, setTimeout(end, proofDeadline).unref())
   }
 

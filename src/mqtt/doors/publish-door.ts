@@ -269,8 +269,8 @@ export class PublishDoor {
     }
     const why =
       refusal && this.#addressOf(topic).isOfWrites
-        ? `is not of a thing that this client may write to (${refusal.message})`
-        : 'takes no writes'
+        ? `does not belong to a thing that this client may write to (${refusal.message})`
+        : 'accepts no writes'
     const own = '`things/<token>/write`, with a session or the admin key `things/<thing id>/write`'
     return new ThingwireError('not_a_write_topic', `${shown} ${why}: publish on ${own}.`)
   }

@@ -17,15 +17,16 @@ export async function whyNotGranted(
   if (!served.some(({ filter }) => isWithin(topic, filter)))
     return 'not within the option `topics` of the server.'
   const own = (relayed?.grants ?? []).filter(grant => grant.access === use).map(({ filter }) => filter)
-  const list = access.redactor.redact(own.join(', ') || 'none', longestShown)
   const doing = use === 'read' ? 'subscribe to' : 'publish on'
-  return `its topics to ${doing} are ${list}. ${adviceTo(principal, use)}`
+  const advice = adviceTo(principal, use)
+  if (own.length === 0) return `it may ${doing} no topics besides those of things. ${advice}`
+  return `the topics that it may ${doing} are ${access.redactor.redact(own.join(', '), longestShown)}. ${advice}`
 }
 
 function adviceTo(principal: Principal | undefined, use: TopicGrant['access']): string {
   const given = `--${use}-topic …`
-  if (!principal) return 'Only a client that connects with a credential is given topics.'
+  if (!principal) return 'Only a client that connects with a credential can be given topics.'
   if (principal.kind === 'thing')
-    return `\`thingwire things topics ${principal.thingId} ${given}\` gives it others, in the place of all that it has.`
-  return `Those of a session do not change: \`thingwire sessions create ${given}\` makes another one.`
+    return `\`thingwire things topics ${principal.thingId} ${given}\` replaces all its topics.`
+  return `The topics of a session cannot be changed: \`thingwire sessions create ${given}\` creates a new session.`
 }

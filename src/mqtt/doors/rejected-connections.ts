@@ -49,7 +49,7 @@ export class RejectedConnections {
     }
     if (times.length < reportedFrom) return
     const clientId = connection.admission?.givenClientId ?? ''
-    const text = `connections with the client id \`${clientId}\` take it from each other: give each device one of its own`
+    const text = `several connections with the client id \`${clientId}\` keep disconnecting each other: give each device its own client id`
     this.#report(connection, new ThingwireError('client_id_shared', text))
   }
 

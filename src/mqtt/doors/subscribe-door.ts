@@ -110,14 +110,14 @@ export class SubscribeDoor {
       const most = things.limits.options.subscriptionsPerConnection
       return `the connection has ${most} subscriptions, and the option subscriptionsPerConnection allows no more.`
     }
-    if (!isTopicFilter(filter)) return 'no topic filter.'
+    if (!isTopicFilter(filter)) return 'not a valid topic filter.'
     if (relay && !isThingwireTopic(filter))
       return await whyNotGranted(connection, 'read', filter, things.access)
     const ref = refOfThingTopic(filter)
     const asked = ref && things.access.authorise(ref, connection.admission?.credential, 'read')
     const refusal = await orRefusal(asked)
     const why = refusal instanceof ThingwireError ? ` (${refusal.message})` : ''
-    return `not of a thing that this client may read${why}.`
+    return `not a topic of a thing that this client may read${why}.`
   }
 
   /** @param crowded filters over the limit are added to this set @returns the granted filters */

@@ -61,7 +61,8 @@ export class Fields {
   /** @returns the index before the advance */
   #advance(count: number): number {
     const start = this.#place
-    if (start + count > this.#bytes.length) throw new MalformedPacket('the packet ends before its content')
+    if (start + count > this.#bytes.length)
+      throw new MalformedPacket('the packet ends in the middle of a field')
     this.#place += count
     return start
   }

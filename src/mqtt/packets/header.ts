@@ -81,7 +81,7 @@ export function assertLength({ firstByte, length }: Header, longest: number): vo
   }
   const expected = fixed.get(typeOf(firstByte))?.length
   if (expected !== undefined && length !== expected)
-    throw new MalformedPacket('the packet has a wrong length for its type')
+    throw new MalformedPacket('the packet has the wrong length for its type')
 }
 
 export function typeOf(firstByte: number): number {

@@ -55,7 +55,7 @@ export class RelayedClient {
 
   /** Call this when messages from another node were lost. A persistent client must reconnect: it then gets the stored messages. */
   miss(): void {
-    if (this.isPersistent) this.#connection.close(new Error('messages of another node were lost'))
+    if (this.isPersistent) this.#connection.close(new Error('messages from another node were lost'))
   }
 
   get isPersistent(): boolean {

@@ -111,7 +111,7 @@ describe('two clients with one client id', () => {
     const { service, thing, other } = await start()
     for (let times = 0; times < 8; times++) await service.connectThing(thing, { clientId: 'board' })
     await eventually(() => listOf(service, thing)).toEqual([
-      expect.stringMatching(/^client_id_shared x1: connections with the client id `board` take it/),
+      expect.stringMatching(/^client_id_shared x1: several connections with the client id `board` keep/),
     ])
     expect(await listOf(service, other)).toEqual([])
   })

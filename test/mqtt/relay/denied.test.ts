@@ -27,8 +27,8 @@ describe('a publish on another topic that was not given', () => {
     const { service, thing, device } = await start()
     await device.publish('house/one/x', 'ON')
     expect(await listOf(service, thing)).toEqual([
-      'not_a_write_topic: this client may not publish on `house/one/x`: its topics to publish on are house/two/#. ' +
-        `\`thingwire things topics ${thing.thingId} --write-topic …\` gives it others, in the place of all that it has.`,
+      'not_a_write_topic: this client may not publish on `house/one/x`: the topics that it may publish on are house/two/#. ' +
+        `\`thingwire things topics ${thing.thingId} --write-topic …\` replaces all its topics.`,
     ])
   })
 
@@ -36,7 +36,9 @@ describe('a publish on another topic that was not given', () => {
     const { service, thing, device } = await start([])
     await device.publish('garden/x', 'ON')
     expect(await listOf(service, thing)).toEqual([
-      expect.stringContaining('may not publish on `garden/x`: its topics to publish on are none.'),
+      expect.stringContaining(
+        'may not publish on `garden/x`: it may publish on no topics besides those of things.',
+      ),
     ])
   })
 
@@ -61,8 +63,8 @@ describe('a SUBSCRIBE to another topic that was not given', () => {
     expect(await device.subscribeAll(['house/one/+', 'house/two/x', 'tele/#'])).toEqual([1, 128, 128])
     await eventually(() => listOf(service, thing)).toEqual([
       'subscription_refused: SUBSCRIBE of the client `board` to `tele/#`: not within the option `topics` of the server.',
-      'subscription_refused: SUBSCRIBE of the client `board` to `house/two/x`: its topics to subscribe to are house/one/#. ' +
-        `\`thingwire things topics ${thing.thingId} --read-topic …\` gives it others, in the place of all that it has.`,
+      'subscription_refused: SUBSCRIBE of the client `board` to `house/two/x`: the topics that it may subscribe to are house/one/#. ' +
+        `\`thingwire things topics ${thing.thingId} --read-topic …\` replaces all its topics.`,
     ])
   })
 
@@ -74,7 +76,7 @@ describe('a SUBSCRIBE to another topic that was not given', () => {
     expect(await client.subscribe('garden/#')).toBe(128)
     expect(lines.filter(line => line.includes('subscription refused'))).toEqual([
       expect.stringContaining(
-        'SUBSCRIBE of the client `ha` to `garden/#`: its topics to subscribe to are house/one/#.',
+        'SUBSCRIBE of the client `ha` to `garden/#`: the topics that it may subscribe to are house/one/#.',
       ),
     ])
   })
@@ -86,7 +88,7 @@ describe('a will on another topic that was not given', () => {
     const will = { topic: 'house/one/LWT', payload: 'gone', qos: 1 } as const
     expect((await service.connectThing(thing, { will })).connack.returnCode).toBe(5)
     await eventually(() => listOf(service, thing)).toEqual([
-      "connect_refused: CONNACK 5: the will is on `house/one/LWT`, neither the write topic of the client's thing nor another topic that it was given to publish on",
+      "connect_refused: CONNACK 5: the will is on `house/one/LWT`, which is neither the write topic of the client's thing nor another topic on which the client may publish",
     ])
   })
 })

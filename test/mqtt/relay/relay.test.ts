@@ -13,7 +13,7 @@ async function nextOn(client: MqttClient, topic: string): Promise<string> {
   return String(((await client.next(isMessageOn(topic))) as Message).payload)
 }
 
-describe('topics beside those of things', () => {
+describe('topics besides those of things', () => {
   it('are relayed to whoever is subscribed, at the QoS of both', async () => {
     const service = await DoorService.start({ topics })
     const [subscriber, publisher] = await Promise.all([
