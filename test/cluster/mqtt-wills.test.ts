@@ -49,7 +49,7 @@ const back = ['anonymous, back', 'back', 'back with another will', 'back, and le
 
 /** Kills a node. Resolves when it counts as dead at one of the others. */
 async function die(node: ServerProcess, ...others: readonly ServerProcess[]): Promise<void> {
-  const [, name] = await node.logged(/"this node is (\S+) to the others/)
+  const [, name] = await node.logged(/"the other nodes know this node as ([^\s"]+)/)
   await node.kill()
   const isMissed = new RegExp(`"level":40,.*"node ${name} was silent for 25 s and counts as dead`)
   await Promise.race(others.map(other => other.logged(isMissed)))

@@ -186,7 +186,7 @@ describe('migrate()', () => {
     const source = await openStore(sourceOf(options))
     await source.records.append(write([crowdRecord(crowdSize)]))
     await source.close()
-    await expect(migrate(options)).rejects.toThrow('contains a half-moved store')
+    await expect(migrate(options)).rejects.toThrow('contains an unfinished migration')
   })
 
   test('refuses a directory without a store, and makes none', async () => {

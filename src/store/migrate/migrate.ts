@@ -130,7 +130,7 @@ async function load(move: Move, target: Target, onProgress: (progress: Progress)
 
 function forOperator(error: unknown): unknown {
   if (!(error instanceof ThingwireError)) return error
-  const again = 'Run migrate again: it goes on where it stopped'
+  const again = 'Run migrate again: it continues where it stopped'
   if (error.reason === 'store_full') {
     return new Error(`Redis is out of memory: raise its maxmemory. ${again}`, { cause: error })
   }

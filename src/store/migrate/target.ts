@@ -39,7 +39,7 @@ export class Target {
     throw new Error(
       begun === undefined
         ? `Redis already contains a Thingwire store, and migrate needs an empty one. Stop its servers and remove the keys that begin with ${database.keys.base}, or use another database of Redis`
-        : `Redis contains a half-moved store, of another data directory or of this one before its latest writes: remove the keys that begin with ${database.keys.base}, and migrate again`,
+        : `Redis contains an unfinished migration of another data directory, or of this one before it last changed: remove the keys that begin with ${database.keys.base}, and migrate again`,
     )
   }
 

@@ -77,7 +77,7 @@ export function verifyEmptied(move: Move, database: RedisDatabase): Promise<numb
     const comparing = entries.map(async ([name]) => {
       const { thingId, key } = namesInThingKey(name)
       const isThere = (await database.call('SISMEMBER', database.keys.emptied(thingId), key)) === 1
-      if (!isThere) differs(`resource ${key} of thing ${thingId}`, 'no records any more', 'never had one')
+      if (!isThere) differs(`resource ${key} of thing ${thingId}`, 'no records left', 'never had one')
     })
     return (await Promise.all(comparing)).length
   })

@@ -59,7 +59,7 @@ export function createRedisStore(options: RedisStoreOptions): StoreDriver {
         if (before !== undefined) {
           onStatement({
             level: 'info',
-            text: `the store had format ${before} and has format ${formatVersion} now: no older version opens it any more`,
+            text: `the store was upgraded from format ${before} to format ${formatVersion}: older versions can no longer open it`,
           })
         }
         parts = await openParts(client, redisKeys(prefix), options)

@@ -87,7 +87,7 @@ export class PausedRounds {
       await untilDone(async () => {
         const [node] = ((await client.hget(keys.locks, `task/${task}`)) ?? '').split(':')
         for (const { server } of this.#service.members) {
-          const [, name] = await server.logged(/"this node is (\S+) to the others"/)
+          const [, name] = await server.logged(/"the other nodes know this node as (\S+)"/)
           if (name === node) leader = server
         }
         if (!leader) throw new Error(`no node leads ${task}`)

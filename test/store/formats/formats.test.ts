@@ -58,7 +58,7 @@ test.each(opened)('a store of %s is opened whole, and is one of today from then 
   await putStore(backup, location)
   expect(await runCli({ args: ['check', '--data-dir', dataDir] })).toMatchObject({ code: 0 })
   const server = await serverOn({ dataDir })
-  await server.logged(/the store had format 1 and has format 4 now/)
+  await server.logged(/the store was upgraded from format 1 to format 4/)
   await expectContent(server, extent, temperatures)
   await server.stop()
   expect(await formatIn(location)).toBe('4')
@@ -108,7 +108,7 @@ test('a backup of a newer format is refused in a line', async () => {
   const { code, stderr } = await runCli({ args: ['restore', file, '--data-dir', dataDir] })
   expect({ code, stderr }).toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/it has format 5, and this version/),
+    stderr: expect.stringMatching(/it has format 5, but this version/),
   })
   const line = Buffer.from('thingwire backup 5\n')
   await writeFile(file, encodeBackup({ ...backup, line }))
@@ -128,7 +128,7 @@ test('a store that an older version has opened and called 3, or that restore onc
   await restored.put('m:identity', 'i'.repeat(16))
   await restored.close()
   for (const [{ dataDir }, told] of [
-    [called, /an older version has written .*: restore a backup from before/],
+    [called, /an older version wrote .*: restore a backup made before/],
     [oldest, /it has format 1 of an early version/],
   ] as const) {
     const { code, stderr } = await runCli({ args: ['serve', '--data-dir', dataDir] })
@@ -144,7 +144,7 @@ test.each(openedInRedis)(
     await putRedisStore(name, client)
     const environment = { THINGWIRE_REDIS_URL: url, THINGWIRE_ADMIN_KEY: adminKey }
     const server = await serverOn({ environment })
-    await server.logged(/the store had format 1 and has format 3 now/)
+    await server.logged(/the store was upgraded from format 1 to format 3/)
     await expectContent(server, extent, fewTemperatures)
     expect(await client.hget(redisKeys('thingwire').meta, 'format')).toBe('3')
   },

@@ -245,7 +245,7 @@ describe('checkLevelStore()', () => {
     [
       'records that overlap',
       firstEntryAs(place => `\x04,${place}\x021\x01999999999999,0\x022`),
-      /do not follow the records before/,
+      /do not sort after those of the previous entry/,
       'r',
     ],
     [
@@ -340,7 +340,7 @@ describe('checkLevelStore()', () => {
     [
       'a write id without its place in the order',
       async level => level.del(await firstKey(level, keysOf(prefix.writeIdOrder, thing))),
-      /missing in the order/,
+      /missing from the order/,
       'i',
     ],
     [

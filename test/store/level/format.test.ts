@@ -60,7 +60,7 @@ test('open() refuses a database that has keys and is no store, or has no identit
   await expect(openStore(createLevelStore({ location }))).rejects.toThrow('it has no identity')
   const foreign = join(await temporaryDirectory(), 'store')
   await change(foreign, 'a', 'b')
-  await expect(openStore(createLevelStore({ location: foreign }))).rejects.toThrow('no store of Thingwire')
+  await expect(openStore(createLevelStore({ location: foreign }))).rejects.toThrow('not a Thingwire store')
   expect(await storedAs(foreign, 'm:format')).toBeUndefined()
 })
 

@@ -88,7 +88,7 @@ async function checkEntries(location: string, faults: Faults, onProgress: (done:
     await check.run(onProgress)
   } catch (error) {
     if (!hasCode(error, 'LEVEL_')) throw error
-    faults.add({ where: 'store', fault: `it cannot be read from here on: ${textOf(error, location)}` })
+    faults.add({ where: 'store', fault: `the rest cannot be read: ${textOf(error, location)}` })
   } finally {
     await level.close()
   }

@@ -193,7 +193,7 @@ export class EntryCheck {
       this.#lastRecord = name
     }
     if (!isOfWrites) return 'its write number is above that of the head'
-    return isInOrder ? undefined : 'its records do not follow the records before it'
+    return isInOrder ? undefined : 'its records do not sort after those of the previous entry'
   }
 
   #checkWatermark(key: Buffer, bytes: Buffer): string | undefined {
@@ -247,7 +247,7 @@ export class EntryCheck {
     const digest = await this.#level.get(ordinalKey(prefix.writeIdOrder, thingInKey(key), Number(ordinal)))
     return digest?.equals(key.subarray(-digestLength))
       ? undefined
-      : 'it is missing in the order of the write ids'
+      : 'it is missing from the order of the write ids'
   }
 
   #isAhead(writeNumber: number): boolean {

@@ -63,7 +63,7 @@ export function faultsOfLog(bytes: Buffer): string[] {
     if (!('damagedAt' in piece)) continue
     const { damagedAt } = piece
     faults.push(
-      `its record at byte ${damagedAt} is damaged: it and the rest of its ${blockLength} bytes cannot be read`,
+      `the record at byte ${damagedAt} is damaged: that record and the rest of its ${blockLength}-byte block cannot be read`,
     )
   }
   return faults

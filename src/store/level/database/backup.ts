@@ -73,7 +73,7 @@ export async function restoreLevelStore(
     await batch.write()
     const problem = await formatProblem(level)
     if (problem !== undefined)
-      throw new Error(`cannot restore: the store in the backup cannot be used, ${problem}`)
+      throw new Error(`cannot restore: the store in the backup cannot be used: ${problem}`)
     await level.put(identityKey, newIdentity(), { sync: true })
     await level.close()
     return { keys }
@@ -88,7 +88,7 @@ async function* readFrames(source: AsyncIterable<Uint8Array>): AsyncIterable<[Bu
   const bytes = new ByteReader(source)
   const line = (await bytes.take(firstLine.length)).toString('latin1')
   if (line.startsWith('{"thingId"'))
-    throw new Error('cannot restore: the file is an export, which thingwire import reads')
+    throw new Error('cannot restore: the file is an export; use thingwire import to read it')
   if (line !== firstLine && line !== olderFirstLine) {
     throw new Error('cannot restore: the file is not a Thingwire backup, or it is from a newer version')
   }
@@ -106,8 +106,7 @@ async function* readFrames(source: AsyncIterable<Uint8Array>): AsyncIterable<[Bu
   }
   if (!digest.digest().equals(await bytes.take(digestLength)))
     throw new Error('cannot restore: the backup is damaged')
-  if (!(await bytes.isAtEnd()))
-    throw new Error('cannot restore: there are bytes behind the end of the backup')
+  if (!(await bytes.isAtEnd())) throw new Error('cannot restore: there are bytes after the end of the backup')
 }
 
 function lengths(key: number, value: number): Buffer {

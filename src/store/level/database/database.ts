@@ -97,7 +97,7 @@ export class Database {
   async open(): Promise<{ isCreated: boolean; formatBefore: string | undefined }> {
     const createIfMissing = this.#parts.create === true && (await mayHoldNewStore(this.#location))
     const why = createIfMissing ? await misplaced(this.#location) : undefined
-    if (why !== undefined) throw new Error(`cannot make a store in ${this.#location}: ${why}`)
+    if (why !== undefined) throw new Error(`cannot create a store in ${this.#location}: ${why}`)
     const level = new ClassicLevel<Buffer, Buffer>(this.#location, {
       keyEncoding: 'buffer',
       valueEncoding: 'buffer',

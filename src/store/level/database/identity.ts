@@ -66,18 +66,18 @@ export async function formatProblem(level: Level): Promise<string | undefined> {
   const [stored, identity] = await level.getMany([formatKey, identityKey])
   const format = stored?.toString()
   if (format === String(formatVersion)) return undefined
-  if (format === undefined) return 'it is no store of Thingwire'
+  if (format === undefined) return 'it is not a Thingwire store'
   const isRead = format === readFormat && identity !== undefined
   if (isRead && (await hasResourcesByKey(level))) return undefined
   // A store without an identity is also from an early version.
   const isOld = isRead || (identity === undefined && ['1', '2', '3'].includes(format))
   if (isOld) {
-    return `it has format ${format} of an early version, which this one does not read: have that version export the readings, and import them into a new store`
+    return `it has format ${format} of an early version, which this version cannot read: export the readings with that version, and import them into a new store`
   }
   if (format === '2' || format === '3') {
-    return `it has format ${format}, which an older version has written into a store of a newer one: restore a backup from before`
+    return `it has format ${format}, which an older version wrote into a newer version's store: restore a backup made before that`
   }
-  return `it has format ${format}, and this version knows formats ${readFormat} and ${formatVersion}: use the version that wrote it, or restore a backup from before`
+  return `it has format ${format}, but this version only knows formats ${readFormat} and ${formatVersion}: use the version that wrote it, or restore a backup made before that`
 }
 
 /** Upgrades the format of a store before this version writes to it. @returns the previous format if it was different */

@@ -162,7 +162,7 @@ function reasonIn(error: unknown, addresses: readonly ServerAddress[]): string {
     return 'this Redis is not a cluster: give only one URL'
   }
   if (message?.startsWith('NOAUTH')) {
-    return 'it wants a password: give it in the URL, redis://:password@host:port'
+    return 'it requires a password: give it in the URL, redis://:password@host:port'
   }
   if (message?.startsWith('WRONGPASS')) {
     return `it refuses the user or the password of the URL: redis://:password@host has a colon before the password; ${escapes}`

@@ -54,14 +54,14 @@ type Check = (settings: ServerSettings, options: DurabilityOptions, say: Say) =>
 const checkVersion: Check = ({ version }, { replicasFsync }, { refuse, warn }) => {
   if (version === undefined)
     return warn('the version could not be checked, because INFO is forbidden: it must be 7.0 or later')
-  if (isOlder(version, 7, 0)) refuse(`it is Redis ${version}: it must be 7.0 or later`)
+  if (isOlder(version, 7, 0)) refuse(`it is Redis ${version}, but it must be 7.0 or later`)
   if (replicasFsync && isOlder(version, 7, 2)) {
     refuse(`redisReplicasFsync (WAITAOF) needs Redis 7.2 or later, but it is ${version}`)
   }
 }
 
 const checkRole: Check = ({ isReplica }, _options, { refuse }) => {
-  if (isReplica) refuse('it is a replica and takes no writes: use the URL of its master')
+  if (isReplica) refuse('it is a replica and accepts no writes: use the URL of its master')
 }
 
 const checkAppendOnly: Check = ({ appendonly }, _options, { warn, unsafe }) => {
@@ -97,7 +97,7 @@ const checkEviction: Check = ({ policy, maxmemory }, _options, { warn, unsafe })
     const advice = 'Set maxmemory-policy noeviction'
     unsafe(`maxmemory-policy is ${policy}: Redis may evict acknowledged writes. ${advice}`)
   }
-  if (maxmemory === '0') warn('maxmemory is 0: Redis takes memory until the system kills it. Set a limit')
+  if (maxmemory === '0') warn('maxmemory is 0: Redis uses memory until the system kills it. Set a limit')
 }
 
 const checkReplicas: Check = ({ replicas: there }, { replicas: wanted = 0 }, { warn }) => {

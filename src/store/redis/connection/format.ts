@@ -32,14 +32,14 @@ function problemOf(stored: Readonly<Record<string, string>>, outcome: string): s
     return 'thingwire migrate has not finished; run it again until it is done'
   }
   if (outcome === 'used') {
-    return `it has format ${format}, and nodes of an older version use it: stop them all before you start this version; one that was killed counts for 25 s`
+    return `it has format ${format}, and nodes of an older version use it: stop them all before you start this version; a node that was killed still counts as running for 25 s`
   }
   if (outcome === 'old' || format === '2') {
-    return `it has format ${format} of an early version, which this one does not read: have that version export the readings, and import them into a new store`
+    return `it has format ${format} of an early version, which this version cannot read: export the readings with that version, and import them into a new store`
   }
   const isKnown = format === String(formatVersion) || format === String(readFormat)
   if (!isKnown) {
-    return `it has format ${format}, and this version knows formats ${readFormat} and ${formatVersion}: use the version that wrote it, or go back to a copy of Redis from before`
+    return `it has format ${format}, but this version only knows formats ${readFormat} and ${formatVersion}: use the version that wrote it, or go back to a copy of Redis made before that`
   }
   return stored.partitions === partitions
     ? undefined

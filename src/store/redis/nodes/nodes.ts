@@ -77,7 +77,7 @@ export class RedisNodes implements Nodes {
 
   /** Makes this node known to the other nodes. */
   async open(): Promise<void> {
-    this.#say({ level: 'info', text: `this node is ${this.self} to the others` })
+    this.#say({ level: 'info', text: `the other nodes know this node as ${this.self}` })
     await this.#beat()
     this.#beating = this.#beatOn()
   }

@@ -34,7 +34,8 @@ describe('openClient()', () => {
     const secret = encodeURIComponent(password)
     const rejections = {
       [`redis://:${secret}@127.0.0.1:${port}`]: `cannot use Redis at 127.0.0.1:${port}: it refuses the user or the password`,
-      [`redis://127.0.0.1:${port}`]: 'it wants a password: give it in the URL, redis://:password@host:port',
+      [`redis://127.0.0.1:${port}`]:
+        'it requires a password: give it in the URL, redis://:password@host:port',
       'redis://:p@ss/w@127.0.0.1': 'write % as %25, / as %2F',
       [`redis://:${secret}@127.0.0.1:${await freePort()}`]: 'ECONNREFUSED',
       [`redis://:${secret}@127.0.0.1:${await freePort()},redis://127.0.0.1:${port}`]:

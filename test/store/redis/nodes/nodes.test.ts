@@ -105,7 +105,9 @@ describe('alive()', () => {
     const say = (statement: Statement) => void said.push(statement)
     const [one, other] = [await open(say), await open(say)]
     expect(said.map(({ text }) => text)).toEqual(
-      expect.arrayContaining([one, other].map(({ nodes }) => `this node is ${nodes.self} to the others`)),
+      expect.arrayContaining(
+        [one, other].map(({ nodes }) => `the other nodes know this node as ${nodes.self}`),
+      ),
     )
     const dead = () => said.map(({ text }) => text).filter(text => text.includes('counts as dead'))
     await client.zadd(keys.nodes, 1, 'killed')
