@@ -97,7 +97,7 @@ export async function openMqttServer(
     onOutage: (error: unknown) =>
       log.warn(
         { err: error },
-        'the store is away: wills and sessions of MQTT clients are stored when it is back',
+        'the store is unavailable: wills and sessions of MQTT clients will be stored when it is back',
       ),
   }
   const detach = attachThings(broker, things, attachOptions, relay)
@@ -192,7 +192,7 @@ function watchConnections(
   const closed = (client: Client, error: Error) => {
     const { connectionId, address } = peerOf(client) ?? {}
     observations.brokenOff.add(error instanceof ThingwireError ? error.reason : 'other')
-    log.debug({ connectionId, ...summary(error) }, 'MQTT connection broken off')
+    log.debug({ connectionId, ...summary(error) }, 'MQTT connection interrupted')
     if (error instanceof ThingwireError) logRejected(log, error.reason, { connectionId, address })
   }
   events.on('connackSent', ({ returnCode }: { readonly returnCode: number }, client: Client) => {

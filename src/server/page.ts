@@ -55,10 +55,10 @@ export const thingsPage: FastifyPluginAsync<ThingsPageOptions> = fastifyPlugin(
     assertOptions('thingsPage', { ...optionRules, ...ofFastify }, options, '{ things }')
     const things = partsOf('thingsPage', options.things)
     if (!app.hasPlugin(httpPluginName)) {
-      throw new Error('thingsPage needs thingsHttp: await app.register(thingsHttp, { things }) before')
+      throw new Error('thingsPage needs thingsHttp: await app.register(thingsHttp, { things }) first')
     }
     if (options.broker && !isAttached(options.broker)) {
-      throw new Error('thingsPage needs a broker with the things: attachThings(broker, things) before')
+      throw new Error('thingsPage needs a broker with the things: attachThings(broker, things) first')
     }
     const { mqttPort, mqttsPort, maxPacketSize = 1_048_576 } = options
     const { broker, close } = options.broker

@@ -25,8 +25,10 @@ export function linesForDevices(
   const urls = [httpsUrl, mqttsUrl, url, mqttUrl].filter(each => each !== undefined).filter(isForAll)
   if (urls.length === 0) return []
   const places = placesForDevices(urls, interfaces)
-  if (places.length === 0) return ['No device reaches it yet: this machine has no address in a network']
-  return places.map(({ name, urls }) => `Devices in the network of ${name} reach it at ${urls.join(', ')}`)
+  if (places.length === 0) return ['No device can reach it yet: this machine has no network address']
+  return places.map(
+    ({ name, urls }) => `Devices on the network of ${name} can reach it at ${urls.join(', ')}`,
+  )
 }
 
 /** The URL of the page, for browsers. If the server listens on all addresses, contains a network address if there is one. */

@@ -120,13 +120,13 @@ async function startServer(
   warnOfClearText(http, mqtt, log)
   if (things.hasLeftForwarding) {
     log.warn(
-      'the server has forwarded before, and forward is not set: what is written now will not be forwarded. What waits is kept until forward is set again',
+      'forward is not set, although this server has forwarded before: new writes will not be forwarded. Writes already waiting are kept until forward is set again',
     )
   }
   // If the store fails here, `thingwire doctor` can still report the unknown things.
   await warnOfUnknownThings(things, log).catch(() => {})
   void warnOfUnservedTopics(things, options.topics ?? [], log)
-  if (keeping.isNew()) log.info(`there was no store in ${options.dataDir}: a new one was made`)
+  if (keeping.isNew()) log.info(`no store found in ${options.dataDir}: created a new one`)
   let closing: Promise<void> | undefined
   return {
     address: http.address,
@@ -171,20 +171,18 @@ async function warnOfUnknownThings({ forward, registry }: ThingsParts, log: Logg
   if (thingIds.length === 0) return
   log.warn(
     { thingIds },
-    'the thing map names ids that no thing of this server has: thingwire things list shows those that there are',
+    'the thing map contains ids of no thing on this server; thingwire things list shows the existing ones',
   )
 }
 
 /** Never rejects. */
 async function logStoreLost(dataDir: string, log: Logger, error: Error): Promise<void> {
   log.fatal(
-    `${error.message}. Nothing is acknowledged any more. Bring the data directory back (mount, move), then start the server again; or restore a backup`,
+    `${error.message}. No more writes are acknowledged. Bring the data directory back (remount or move it) and restart the server, or restore a backup`,
   )
   const isMarked = await markLost(dataDir, storeLocation(dataDir), error)
   if (isMarked)
-    log.fatal(
-      `no server starts in ${dataDir} until the store is back, or the file store-lost in it is removed`,
-    )
+    log.fatal(`no server will start in ${dataDir} until the store is back or its file store-lost is removed`)
 }
 
 function webSocketUrl(httpUrl: string): string {
@@ -195,7 +193,7 @@ function warnOfStep({ from, to }: ClockStep, log: Logger): void {
   const times = { newestReceipt: formatDatetime(from), clock: formatDatetime(to) }
   log.warn(
     times,
-    'receipt times go back: the clock has been far behind the newest one for 10 minutes, and is believed now. Records of the time between stay until they are removed: thingwire doctor names them',
+    'receipt times go back: the clock has been far behind the newest receipt time for 10 minutes and is now believed. Records with receipt times in between stay until they are removed; thingwire doctor lists them',
   )
 }
 

@@ -47,7 +47,7 @@ export async function warnOfUnservedTopics(
     const shown = [...filters].slice(0, filtersShown).join(', ') + (filters.size > filtersShown ? ', …' : '')
     log.warn(
       { things, sessions: others },
-      `things or sessions were given topics that the option topics does not name, and may not use them: ${shown}`,
+      `things or sessions were granted topics that the option topics does not name, so they may not use them: ${shown}`,
     )
   } catch (error) {
     if (!isOutage(error)) log.error({ err: error }, 'defect while looking for topics')

@@ -41,8 +41,8 @@ export async function connectManyTo(
     for (const socket of sockets) socket.destroy()
     statuses.push((await write(server, thing, { values: [{ key: 'n', value: 1 }] })).status)
     const lines = (await server.stop()).stderr.split('\n')
-    const turnedAway = lines.filter(line => line.includes('connections are turned away'))
-    const isNamed = /this process may have \d+ .*ulimit -n/.test(turnedAway[0] ?? '')
+    const turnedAway = lines.filter(line => line.includes('refusing connections'))
+    const isNamed = /this process has descriptors for only \d+ .*ulimit -n/.test(turnedAway[0] ?? '')
     return [
       ...statuses.filter(status => status !== 201).map(status => `a write was answered with ${status}`),
       ...(logs > 0 ? [] : ['the store needed no new log']),

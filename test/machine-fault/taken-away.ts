@@ -111,7 +111,7 @@ export async function takeAway(name: WayName, place: Place, acks: number): Promi
     }
     const fatal = stderr.split('\n').filter(line => line.includes('"level":60'))
     const isNamed = fatal.some(line => /the store in .+ is lost: .*Bring the data directory back/.test(line))
-    const refusal = /^thingwire: [^\n]*went away under a running server[^\n]*\n$/
+    const refusal = /^thingwire: [^\n]*disappeared while a server was running[^\n]*\n$/
     const isRefused = startedAway.code === 1 && refusal.test(startedAway.stderr)
     return [
       ...(code === 1 && isNamed ? [] : [`it ended with ${code}, and logged ${fatal.join(' ')}`]),

@@ -139,7 +139,7 @@ describe('thingsPage', () => {
     const { things } = await thingsOfTest()
     const app = fastify()
     await expect(app.register(thingsPage, { things })).rejects.toThrow(
-      'thingsPage needs thingsHttp: await app.register(thingsHttp, { things }) before',
+      'thingsPage needs thingsHttp: await app.register(thingsHttp, { things }) first',
     )
   })
 
@@ -150,7 +150,7 @@ describe('thingsPage', () => {
     const app = fastify()
     await app.register(thingsHttp, { things })
     await expect(app.register(thingsPage, { things, broker })).rejects.toThrow(
-      'thingsPage needs a broker with the things: attachThings(broker, things) before',
+      'thingsPage needs a broker with the things: attachThings(broker, things) first',
     )
   })
 

@@ -41,25 +41,25 @@ describe('linesForDevices()', () => {
       'all addresses of IPv4',
       on('0.0.0.0'),
       [
-        'Devices in the network of eth0 reach it at http://192.168.1.7:8080, mqtt://192.168.1.7:1883',
-        'Devices in the network of wlan0 reach it at http://10.1.2.3:8080, mqtt://10.1.2.3:1883',
+        'Devices on the network of eth0 can reach it at http://192.168.1.7:8080, mqtt://192.168.1.7:1883',
+        'Devices on the network of wlan0 can reach it at http://10.1.2.3:8080, mqtt://10.1.2.3:1883',
       ],
     ],
     [
       'all addresses',
       on('[::]'),
       [
-        'Devices in the network of eth0 reach it at http://192.168.1.7:8080, mqtt://192.168.1.7:1883',
-        'Devices in the network of eth0 reach it at http://[2001:db8::7]:8080, mqtt://[2001:db8::7]:1883',
-        'Devices in the network of wlan0 reach it at http://10.1.2.3:8080, mqtt://10.1.2.3:1883',
+        'Devices on the network of eth0 can reach it at http://192.168.1.7:8080, mqtt://192.168.1.7:1883',
+        'Devices on the network of eth0 can reach it at http://[2001:db8::7]:8080, mqtt://[2001:db8::7]:1883',
+        'Devices on the network of wlan0 can reach it at http://10.1.2.3:8080, mqtt://10.1.2.3:1883',
       ],
     ],
     [
       'all addresses with TLS alone',
       on('127.0.0.1', '0.0.0.0'),
       [
-        'Devices in the network of eth0 reach it at https://192.168.1.7:8443, mqtts://192.168.1.7:8883',
-        'Devices in the network of wlan0 reach it at https://10.1.2.3:8443, mqtts://10.1.2.3:8883',
+        'Devices on the network of eth0 can reach it at https://192.168.1.7:8443, mqtts://192.168.1.7:8883',
+        'Devices on the network of wlan0 can reach it at https://10.1.2.3:8443, mqtts://10.1.2.3:8883',
       ],
     ],
   ])('tells a server on %s the addresses of its devices', (_what, server, lines) => {
@@ -68,7 +68,7 @@ describe('linesForDevices()', () => {
 
   it('says so where there is no network', () => {
     expect(linesForDevices(on('0.0.0.0'), { lo: interfaces.lo })).toEqual([
-      'No device reaches it yet: this machine has no address in a network',
+      'No device can reach it yet: this machine has no network address',
     ])
   })
 })
@@ -79,7 +79,9 @@ describe('thingwire serve', () => {
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
     const { stdout } = await server.stop()
     expect(stdout).not.toMatch(/\/\/(0\.0\.0\.0|\[::\])/)
-    expect(stdout).toMatch(/^(Devices in the network of \S+ reach it at http:|No device reaches it yet)/m)
+    expect(stdout).toMatch(
+      /^(Devices on the network of \S+ can reach it at http:|No device can reach it yet)/m,
+    )
   })
 
   it('on loopback prints nothing of devices', async () => {

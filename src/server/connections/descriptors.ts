@@ -53,7 +53,7 @@ export class Descriptors {
     this.#hasWarned = true
     this.#log.error(
       { connections: this.#open },
-      `connections are turned away: this process may have ${this.#most} beside its files. Raise its limit of open files (ulimit -n, LimitNOFILE of systemd), then start it again`,
+      `refusing connections: this process has descriptors for only ${this.#most} connections besides its files. Raise its limit of open files (ulimit -n, LimitNOFILE of systemd), then restart it`,
     )
   }
 }

@@ -63,7 +63,7 @@ export function listenProblem({ code, message }: NodeJS.ErrnoException, endpoint
     return `port ${port} on ${host} is in use: stop the program that uses it, or choose another port with ${typed(portOption)}`
   }
   if (code === 'EACCES') {
-    return `port ${port} on ${host} needs more rights: choose a port from 1024 on with ${typed(portOption)}`
+    return `port ${port} on ${host} needs more rights: choose port 1024 or higher with ${typed(portOption)}`
   }
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
     return `${host} (${from(hostOption)}) is not an address of this machine: choose another address with ${typed(hostOption)}`

@@ -102,5 +102,5 @@ function textOfIPv6(bytes: Buffer): string {
 }
 
 function malformed(what: string): Error {
-  return new Error(`no PROXY protocol header: its ${what} is malformed`)
+  return new Error(`malformed PROXY protocol header: its ${what} is invalid`)
 }

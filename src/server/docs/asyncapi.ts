@@ -35,7 +35,7 @@ Thingwire speaks MQTT 3.1 and 3.1.1 at QoS 0, 1 and 2, over TCP and over WebSock
 id. CONNECT needs no credential: the token in a topic is enough.
 
 - PUBACK or PUBREC means that the write is durable, or that it was refused for good because of its content. A refusal is sent
-  to \`things/{ref}/errors\`. While the store is away, the server closes the connection without an ack: send the write again.
+  to \`things/{ref}/errors\`. While the store is unavailable, the server closes the connection without an ack: send the write again.
 - Live messages arrive in write order, at QoS 1 or the granted QoS if that is less. A new subscriber to values first gets the
   latest record of each resource, with RETAIN set. A session with \`clean=false\` gets the messages that it missed.
 - A will must be on a write topic.
@@ -126,8 +126,8 @@ export function asyncApi({ version, places }: { readonly version: string; readon
       ),
     },
     operations: {
-      receiveWrite: operation('receive', 'write', 'write', 'Takes a write.'),
-      receiveWholeWrite: operation('receive', 'wholeWrites', 'write', 'Takes a write.'),
+      receiveWrite: operation('receive', 'write', 'write', 'Accepts a write.'),
+      receiveWholeWrite: operation('receive', 'wholeWrites', 'write', 'Accepts a write.'),
       sendRecord: operation('send', 'values', 'record', 'Sends each new record.'),
       sendPresent: operation(
         'send',

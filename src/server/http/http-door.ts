@@ -218,7 +218,7 @@ function closeConnectionsWhen(
 }
 
 const elsewhere = `MQTT over WebSocket is at ${webSocketPath}, not at this path`
-const noUpgrade = `this path takes MQTT over WebSocket, and the request is no upgrade: if a proxy is in between, it must pass on the headers Upgrade and Connection, over HTTP/1.1`
+const noUpgrade = `this path accepts MQTT over WebSocket, but the request is not an upgrade: a proxy in between must pass on the headers Upgrade and Connection, over HTTP/1.1`
 
 /** Refuses a WebSocket at a path other than `/mqtt`, and a GET of `/mqtt` without an upgrade. Call this before adding routes. */
 function refuseWebSocketsElsewhere(app: FastifyInstance): void {
@@ -261,7 +261,7 @@ function acceptWebSockets(
   const webSockets = new MqttWebSockets({
     ...{ allowedOrigins, maxPacketSize, ping },
     handle: (stream, request) => mqtt.handle(stream, request),
-    onBroken: message => log.debug({ message }, 'WebSocket broken off'),
+    onBroken: message => log.debug({ message }, 'WebSocket interrupted'),
   })
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     // Until the WebSocket exists, there is no other listener for errors.

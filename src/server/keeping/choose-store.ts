@@ -60,7 +60,7 @@ export async function chooseStore(
       },
       onNewFormat: ({ before, now }) =>
         log.info(
-          `the store had format ${before} and has format ${now} now: no older version opens it any more`,
+          `the store was upgraded from format ${before} to format ${now}: older versions can no longer open it`,
         ),
     }),
     isNew: () => isNew,

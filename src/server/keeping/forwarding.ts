@@ -28,7 +28,9 @@ export async function forwardingOf(
     )
   const target = readTarget(forward, forwardCa, new Redactor(options.adminKey))
   if (await isOwnAddress(target.url, options))
-    throw new Error(`${target.url} is the address of this server itself: forward must be that of another one`)
+    throw new Error(
+      `${target.url} is the address of this server itself: forward must be the address of another server`,
+    )
   return {
     target,
     map: new ThingMap(forwardThings, join(resolve(options.dataDir), 'forward-tokens.json')),

@@ -13,7 +13,7 @@ const lostName = 'store-lost'
 export async function markLost(dataDir: string, location: string, error: Error): Promise<boolean> {
   if (await isThere(join(location, 'CURRENT'))) return false
   const text = `${new Date().toISOString()} ${error.message}. A server that starts here would begin with an empty store.
-To let it, remove this file.
+To allow that, remove this file.
 `
   try {
     await makeDirectory(dataDir, 0o700)
@@ -31,7 +31,7 @@ export async function assertNotLost(dataDir: string, location: string): Promise<
   // If the store has been moved back, the mark next to it is removed.
   if (await isThere(join(location, 'CURRENT'))) return await rm(mark, { force: true })
   throw new Error(
-    `the store in ${dataDir} went away under a running server, and is not back: mount its file system, or move it back. To begin with an empty store, remove ${mark}`,
+    `the store in ${dataDir} disappeared while a server was running, and has not come back: mount its file system, or move it back. To begin with an empty store, remove ${mark}`,
   )
 }
 

@@ -44,7 +44,7 @@ export async function migrateDataDir(options: ServerOptions): Promise<void> {
   ${grouped(records)} records in ${grouped(resources)} resources, SHA-256 ${digest}
   ${grouped(states)} states, ${grouped(documents)} documents, ${grouped(commits)} logged commits
   ${grouped(writeIds)} write ids, ${grouped(refusedWrites)} refused writes
-The embedded store is unchanged. No server starts on it any more, because Redis would miss its new writes.
+The embedded store is unchanged. No server will start on it, because Redis would miss its new writes.
 The store does not contain the admin key: set THINGWIRE_ADMIN_KEY on every node, to the old key (${dataDir}/admin-key) or a new one.`)
 }
 

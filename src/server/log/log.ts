@@ -115,7 +115,7 @@ export class RequestLog extends LogController {
     if (!error && level !== 'debug' && level !== 'trace') return
     const milliseconds = Math.round(reply.elapsedTime)
     const line = { ...requestSummary(request, this.#redactor), status: reply.statusCode, milliseconds }
-    if (error) request.log.warn({ ...line, err: error }, 'request broken off')
+    if (error) request.log.warn({ ...line, err: error }, 'request interrupted')
     else request.log.debug(line, 'request')
   }
 

@@ -45,7 +45,7 @@ function metricsOfWrites({ observations }: MetricSources): Metrics {
       'Records that this process has added to the store.',
       () => observations.storedRecords,
     ),
-    thingwire_write_refusals_total: counter('Refused writes, also those that can be sent again.', () => {
+    thingwire_write_refusals_total: counter('Refused writes, including those that can be sent again.', () => {
       return Object.entries(observations.writeRefusals).flatMap(([door, reasons]) => {
         return [...reasons].map(([reason, times]): Sample => [{ door, reason }, times])
       })
@@ -60,7 +60,7 @@ function metricsOfWrites({ observations }: MetricSources): Metrics {
 function metricsOfDoors({ things, observations }: MetricSources): Metrics {
   const sessions = new Counted(things.documents, sessionPrefix)
   return {
-    thingwire_http_errors_total: counter('Requests with an error as answer.', () =>
+    thingwire_http_errors_total: counter('Requests answered with an error.', () =>
       [...observations.httpErrors].map(([reason, times]) => [{ reason }, times]),
     ),
     thingwire_mqtt_connects_total: counter(
@@ -81,7 +81,7 @@ function metricsOfDoors({ things, observations }: MetricSources): Metrics {
     ),
     thingwire_mqtt_sessions: gauge('Persistent MQTT sessions, connected or not.', () => sessions.read()),
     thingwire_mqtt_messages_relayed_total: counter(
-      'Messages that clients published on topics beside those of things.',
+      'Messages that clients published on topics other than those of things.',
       () => observations.relayedMessages,
     ),
     thingwire_mqtt_messages_dropped_total: counter(
@@ -186,7 +186,7 @@ function metricsOfForwarding({ things: { forward } }: MetricSources): Metrics {
       () => forward?.connections,
     ),
     thingwire_forward_held_things: gauge(
-      'Things that the central server does not take, whose records wait.',
+      'Things that the central server does not accept, whose records wait.',
       () => forward?.heldCount,
     ),
     thingwire_forward_refused_records_total: counter(

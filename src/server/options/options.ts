@@ -52,13 +52,13 @@ const optionDeclarations = {
   httpPort: {
     ...wholeNumber(0, 65_535),
     default: 8080,
-    meaning: 'Port of HTTP; 0 takes a free port, and the ready line shows it.',
+    meaning: 'Port of HTTP; 0 chooses a free port, and the ready line shows it.',
     reason: 'Needs no privileges.',
   },
   mqttPort: {
     ...wholeNumber(0, 65_535),
     default: 1883,
-    meaning: 'Port of MQTT; 0 takes a free port, and the line before the ready line shows it.',
+    meaning: 'Port of MQTT; 0 chooses a free port, and the line before the ready line shows it.',
     reason: 'The registered port of MQTT, and the default of clients.',
   },
   tlsCert: {
@@ -140,7 +140,7 @@ const optionDeclarations = {
     secret: true,
     meaning: "The operator's credential.",
     reason:
-      'The first start makes a key of 32 random bytes and keeps it in `<dataDir>/admin-key`. With `redisUrl` the operator must set it, the same on every node.',
+      'The first start creates a key of 32 random bytes and keeps it in `<dataDir>/admin-key`. With `redisUrl` the operator must set it, the same on every node.',
   },
   logLevel: {
     ...oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
@@ -184,7 +184,7 @@ const optionDeclarations = {
     ...wholeNumber(100, 600_000, 'ms'),
     default: 10_000,
     meaning:
-      'Time that a stop may take. After half of it the server cuts the open connections; after all of it the process ends. With `redisUrl` the server first serves on for a quarter of it, and `/readyz` answers 503.',
+      'Time that a stop may take. After half of it the server cuts the open connections; after all of it the process ends. With `redisUrl` the server first keeps serving for a quarter of it, and `/readyz` answers 503.',
     reason: '`docker stop` waits as long before it kills.',
   },
   durability: {
@@ -198,7 +198,7 @@ const optionDeclarations = {
     ...levelStoreRules.minFreeSpace,
     default: 1_073_741_824,
     meaning:
-      'Free disk space below which writes get a 503; reads and removals go on. Not used with `redisUrl`: there `maxmemory` of Redis is the limit.',
+      'Free disk space below which writes get a 503; reads and removals continue. Not used with `redisUrl`: there `maxmemory` of Redis is the limit.',
     reason: 'The store can still compact, and the operator can still work on the machine.',
   },
   retention: {
@@ -210,14 +210,14 @@ const optionDeclarations = {
   topics: {
     ...optional(
       listOf(
-        'a list of topic filters such as tele/# whose first level is no wildcard, not things or v2, and does not begin with $',
+        'a list of topic filters such as tele/# whose first level is not a wildcard, things or v2, and does not begin with $',
         z.string().refine(filter => faultOfServed(filter) === undefined),
       ),
     ),
     faultOf: faultOfTopics,
     default: undefined,
     meaning:
-      'Topics beside those of things that the server relays, for the sessions and things that are given them (contract §7.10).',
+      'Topics besides those of things that the server relays, for the sessions and things that are given them (contract §7.10).',
     reason: 'A server for readings alone has nothing more to protect.',
   },
   allowThingDelete: {
@@ -247,7 +247,7 @@ const optionDeclarations = {
       ),
     ),
     meaning:
-      'Central server to which the records of the things of `forwardThings` are handed on, such as `mqtts://central.example`. Needs the embedded store.',
+      'Central server to which the records of the things of `forwardThings` are forwarded, such as `mqtts://central.example`. Needs the embedded store.',
     reason: 'Records leave the machine only on request.',
   },
   forwardThings: {
@@ -265,13 +265,13 @@ const optionDeclarations = {
   forwardBytesPerSecond: {
     ...optional(wholeNumber(100, 1_000_000_000, 'bytes')),
     meaning: 'Bytes of writes that are sent to the central server a second.',
-    reason: 'A backlog is sent as fast as the link and the central server take it.',
+    reason: 'A backlog is sent as fast as the link and the central server allow.',
   },
   forwardLogLimit: {
     ...wholeNumber(1_048_576, Number.MAX_SAFE_INTEGER, 'bytes'),
     default: 4_294_967_296,
     meaning:
-      'Bytes of records that may wait for the central server. Beyond that the oldest are not forwarded any more: the log, the metrics and `thingwire doctor` say so. They stay in the store.',
+      'Bytes of records that may wait for the central server. Beyond that the oldest are no longer forwarded: the log, the metrics and `thingwire doctor` say so. They stay in the store.',
     reason:
       'Ten records a second fit for several weeks, and an outage that does not end does not fill the disk.',
   },

@@ -49,7 +49,7 @@ export function checkPair({ cert, key }: CertificatePair, { tlsCert, tlsKey }: C
   )
   const privateKey = attempt(
     () => createPrivateKey(key),
-    `tlsKey ${tlsKey} contains no private key (PEM) without a passphrase`,
+    `tlsKey ${tlsKey} contains no unencrypted private key (PEM)`,
   )
   if (!certificate.checkPrivateKey(privateKey)) {
     throw new Error(`tlsKey ${tlsKey} does not belong to the first certificate in tlsCert ${tlsCert}`)

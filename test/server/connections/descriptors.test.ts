@@ -30,7 +30,9 @@ test('Descriptors lets as many connections in as there is room for, and says onc
     false,
     false,
   ])
-  expect(log.lines(50).filter(line => line.includes('may have 1 beside its files'))).toHaveLength(1)
+  expect(
+    log.lines(50).filter(line => line.includes('has descriptors for only 1 connections besides its files')),
+  ).toHaveLength(1)
   await new Promise(resolve => one.once('close', resolve).destroy())
   expect(descriptors.enter(other)).toBe(true)
   other.destroy()

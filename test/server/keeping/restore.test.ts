@@ -40,7 +40,7 @@ describe('thingwire restore', () => {
     expect(await restore(backup, dataDir)).toMatchObject({
       code: 0,
       stderr: '',
-      stdout: expect.stringContaining(`no admin key: the first start makes a new one, in ${keyFile}`),
+      stdout: expect.stringContaining(`no admin key: the first start creates a new one, in ${keyFile}`),
     })
     const server = await serverOfTest({ dataDir })
     expect((await readFile(keyFile, 'utf8')).trim()).toBe(server.adminKey)
@@ -75,7 +75,7 @@ describe('thingwire restore', () => {
     ['cut off', () => backup.subarray(0, backup.length - 1), /cut off/],
     ['damaged at its end', () => flipBit(backup, backup.length - 1), /damaged/],
     ['damaged in its middle', () => flipBit(backup, backup.length >> 1), /damaged|cut off/],
-    ['longer than it was', () => Buffer.concat([backup, backup]), /behind the end/],
+    ['longer than it was', () => Buffer.concat([backup, backup]), /after the end/],
     ['no backup at all', () => Buffer.alloc(1_000, 'hello'), /not a Thingwire backup/],
   ])('refuses a backup that is %s, and leaves nothing', async (_case, content, message) => {
     const dataDir = await temporaryDirectory()

@@ -126,7 +126,7 @@ describe('loadOptions()', () => {
     [
       'a trailing comma',
       '\ufeff{\n  "httpPort": 80,\n}',
-      /my\.json is not valid JSON \(line 3, column 1\): .*: take the comma before it away$/,
+      /my\.json is not valid JSON \(line 3, column 1\): .*: remove the comma before it$/,
     ],
     ['a comment', '{\n  // of "k3y"\n}', /\(line 2, column 3\): .*: JSON has no comments$/],
   ])('refuses a file with %s, in one line that names it', async (_case, content, message) => {
@@ -151,7 +151,7 @@ describe('loadOptions()', () => {
     ],
     [{ THINGWIRE_RETENTION: '30d,*=1d' }, /^THINGWIRE_RETENTION must be .* each key once, but it is/],
     [{ THINGWIRE_TOPICS: 'tele/#,things/#' }, /^THINGWIRE_TOPICS must be .*: things\/# begins with things/],
-    [{ THINGWIRE_TOPICS: 'tele/#,' }, /^THINGWIRE_TOPICS must be .*: an empty text is no topic filter/],
+    [{ THINGWIRE_TOPICS: 'tele/#,' }, /^THINGWIRE_TOPICS must be .*: an empty text is not a topic filter/],
     [
       { THINGWIRE_HTTP_PRT: '80' },
       /^unknown option THINGWIRE_HTTP_PRT in the environment: docs\/reference\/options\.md lists all options$/,
