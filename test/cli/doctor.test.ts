@@ -191,11 +191,12 @@ describe('thingwire doctor', () => {
       ),
       expect.stringMatching(/^invalid_session: .* for another \d+ s; a valid one is accepted at once/),
     ])
-    for (const { advice } of found) expect(advice).toMatch(/it may be left over from another server/)
+    for (const { advice } of found)
+      expect(advice).toMatch(/it may have expired .* or be left over from another server/)
     const setup = { server: { url: own.url }, environment: { THINGWIRE_TOKEN: token } }
     const { stderr } = await runCommand(['read', 'boat', 'n'], setup)
     expect(stderr).toMatch(
-      /too_many_failed_credentials, HTTP 429.*\n {2}thingwire doctor .*\n {2}it may be left over/,
+      /too_many_failed_credentials, HTTP 429.*\n {2}thingwire doctor .*\n {2}it may have expired/,
     )
   })
 

@@ -153,8 +153,8 @@ interface Failures {
 }
 
 /**
- * Counts invalid credentials by the address that sent them (contract §9). An address may fail `perMinute` times within a minute of
- * its first failure. Further failures are refused until a minute after the first refusal.
+ * Counts invalid credentials by the address that sent them (contract §9). After `perMinute` of them within a minute, further ones get
+ * `too_many_failed_credentials`, until a minute after the first such answer.
  */
 export class FailedCredentials {
   readonly #perMinute: number

@@ -40,8 +40,9 @@ interface WaitingWrite {
 interface Ledger {
   /** Arrival of the latest write. */
   arrivedAt: number
-  /** When all writes so far will be paid for; `recordsPaid` is the same for all records so far. */
+  /** When all writes so far will be paid for. */
   writesPaid: number
+  /** When all records so far will be paid for. */
   recordsPaid: number
   /** The waiting writes, in order of arrival, which is also ascending order of `due`. */
   waiting: WaitingWrite[]

@@ -206,7 +206,7 @@ function errorAnswer(body: string, redactor: Redactor): ErrorAnswer {
   }
 }
 
-/** The members of a JSON object; empty if the text is not a JSON object. */
+/** The members of a JSON object; empty if the text is not JSON. */
 function objectIn(text: string): Readonly<Record<string, unknown>> {
   try {
     return { ...JSON.parse(text) }

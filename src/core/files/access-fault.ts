@@ -1,5 +1,4 @@
 import { access, constants, stat } from 'node:fs/promises'
-import { userInfo } from 'node:os'
 import { dirname } from 'node:path'
 
 /**
@@ -10,12 +9,13 @@ import { dirname } from 'node:path'
  */
 export async function accessFault(files: readonly string[]): Promise<string | undefined> {
   for (const file of files) {
-    const refusal = await access(file, constants.R_OK | constants.W_OK).then(() => undefined, codeOf)
-    if (refusal !== 'EACCES' && refusal !== 'EPERM') continue
-    const { username } = userInfo()
+    const refusal = await access(file, constants.R_OK | constants.W_OK).catch((error: Error) => error)
+    if (!/EACCES|EPERM/.test(refusal?.message ?? '')) continue
+    // In a container, a user often has no name.
+    const user = process.getuid?.()
     // Without the permission to search the directory, only the owner of the directory is known.
-    const [refused, owner] = await ownerOf(file).catch(() => ownerOf(dirname(file)))
-    return `${refused} belongs to ${owner}, and ${username} may not use it: run the command as its owner, or give it away: sudo chown -R ${username} ${files[0]}`
+    const [owned, owner] = await ownerOf(file).catch(() => ownerOf(dirname(file)))
+    return `${owned} belongs to ${owner}, and user ${user} may not use it: run the command as its owner, or give it away: sudo chown -R ${user} ${files[0]}`
   }
   return undefined
 }
@@ -23,8 +23,4 @@ export async function accessFault(files: readonly string[]): Promise<string | un
 async function ownerOf(file: string): Promise<[file: string, owner: string]> {
   const { uid } = await stat(file)
   return [file, uid === 0 ? 'root' : `user ${uid}`]
-}
-
-function codeOf(error: unknown): string | undefined {
-  return (error as NodeJS.ErrnoException).code
 }

@@ -11,7 +11,7 @@ import { intervalText } from './interval-summary.ts'
 
 /** Number of characters after which the intervals of a key end early. Needed because a `first` or `last` can be 64 KiB long. */
 const maximumText = 1024 * 1024
-/** The same limit for all keys of an answer together. */
+/** Number of characters of all keys of an answer together; each key gets an equal share. */
 const maximumTextOfAll = 4 * maximumText
 /** Number of buckets that are converted to text before each pause. */
 const bucketsAtOnce = 64

@@ -29,7 +29,7 @@ it('names the owner of what another user may not use, and the command that gives
   await mkdir(dataDir, { mode: 0o700 })
   await writeFile(key, 'secret', { mode: 0o600 })
   const files = [dataDir, key]
-  const why = /^(\S+) belongs to root, and nobody may not use it: .* sudo chown -R nobody (\S+)$/
+  const why = /^(\S+) belongs to root, and user 65534 may not use it: .* sudo chown -R 65534 (\S+)$/
   expect(why.exec(await faultOfNobody(files))?.slice(1)).toEqual([dataDir, dataDir])
   expect(why.exec(await faultOfNobody([key]))?.slice(1)).toEqual([dataDir, key])
   await chmod(dataDir, 0o777)
