@@ -11,14 +11,17 @@ import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 /** User id of `nobody`. */
 const nobody = 65_534
 
-/** What `accessFault` finds as another user. That user may not be able to read this repository, so the code is passed whole. */
+/** What `accessFault` finds as another user, who could perhaps not read this repository or start this Node. */
 async function faultOfNobody(files: readonly string[]): Promise<string> {
   const module = fileURLToPath(new URL('../../../src/core/files/access-fault.ts', import.meta.url))
-  const contents = `import { accessFault } from ${JSON.stringify(module)}\nconsole.log(await accessFault(${JSON.stringify(files)}))`
+  const contents = `import { accessFault } from ${JSON.stringify(module)}
+    process.setgid(${nobody})
+    process.setuid(${nobody})
+    console.log(await accessFault(${JSON.stringify(files)}))`
   const stdin = { contents, resolveDir: '/' }
   const { outputFiles } = await build({ stdin, bundle: true, platform: 'node', format: 'esm', write: false })
   const args = ['--input-type=module', '--eval', outputFiles[0]?.text ?? '']
-  const { stdout } = await promisify(execFile)(process.execPath, args, { uid: nobody, gid: nobody, cwd: '/' })
+  const { stdout } = await promisify(execFile)(process.execPath, args)
   return stdout.trim()
 }
 
