@@ -183,9 +183,8 @@ export async function createThings(options: ThingsOptions): Promise<Things> {
 }
 
 /**
- * Runs `assertOpen` before each call. Otherwise the host would get `store_unavailable` from a closed store, and would retry.
- *
- * @param pending has each call until it is settled
+ * Runs `assertOpen` before each call, since a closed store would answer `store_unavailable`, and the host would retry. `pending`
+ * contains each call until it has settled.
  */
 function whileOpen<Calls extends object>(
   calls: Calls,
@@ -205,7 +204,8 @@ function whileOpen<Calls extends object>(
 }
 
 /**
- * Creates the parts of the service from options that are already checked.
+ * Creates the parts of the service from checked options. Adds the listeners of commits in the order in which they are called: live,
+ * forwarding, access, write rate, metrics; the applier of magic resources adds itself when this node leads it.
  *
  * @param ready given only by the ready server
  * @throws Error with a message for the operator if the store cannot be opened

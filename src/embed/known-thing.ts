@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Access, Action } from '../access/access.ts'
-import { Redactor } from '../core/refusals/redactor.ts'
+import { shown } from '../core/options/given-options.ts'
 import { isThingId } from '../core/token.ts'
 import { ThingwireError } from '../errors.ts'
 
@@ -26,6 +26,6 @@ export function assertThingId(text: string): void {
   if (isThingId(text)) return
   throw new ThingwireError(
     'unknown_thing',
-    `no thing has the id ${new Redactor().redact(JSON.stringify(text))}: an id is 16 characters of a-z and 2-7; things.registry.named(name) finds the things with a name`,
+    `no thing has the id ${shown(text)}: an id is 16 characters of a-z and 2-7; things.registry.named(name) finds the things with a name`,
   )
 }

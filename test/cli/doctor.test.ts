@@ -93,6 +93,19 @@ describe('thingwire doctor', () => {
     expect(JSON.stringify(found)).not.toContain(sessionToken)
   })
 
+  it('notes a device without a credential that publishes on a topic of its own', async () => {
+    const own = await serverOfTest()
+    const device = await mqttOfTest({ url: own.mqttUrl })
+    await device.publish('boat/temperature', '21.5', { qos: 0 })
+    await device.untilClosed()
+    const found = await findings([], own.adminKey, own.url)
+    expect(found.find(({ check }) => check === 'credentials')).toMatchObject({
+      isNote: true,
+      text: expect.stringMatching(/1 time over MQTT \(forbidden\)/),
+      advice: expect.stringMatching(/it must publish on things\/<token>\/write instead/),
+    })
+  })
+
   it('refuses an address of the MQTT door that is none before it looks at anything', async () => {
     const told = await runCommand(['doctor', '--mqtt-url', 'foo'], { server })
     expect(told).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/--mqtt-url must be/) })
