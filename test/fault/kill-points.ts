@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeSync } from 'node:fs'
 import { ClassicLevel, type OpenOptions } from 'classic-level'
 import { wayOf, writeNamesIn } from '../rig/writes.ts'
 import {
@@ -23,7 +23,7 @@ import {
  * FAULT_POINT: one of the points, or of the defects, with which the harness is tested.
  * FAULT_AFTER: commits, acks or wills before it, or for `during reopen` milliseconds.
  * FAULT_PROOF: file that is written just before the kill.
- * FAULT_ORDER: file with point and after as JSON, read when SIGUSR2 arrives.
+ * FAULT_ORDER: file with point and after as JSON, read when SIGUSR2 arrives; `armed: <point>` in stderr is the answer.
  */
 const { FAULT_POINT, FAULT_AFTER, FAULT_ORDER } = process.env
 
@@ -330,5 +330,6 @@ if (FAULT_ORDER !== undefined) {
   process.on('SIGUSR2', () => {
     const { point, after } = JSON.parse(readFileSync(FAULT_ORDER, 'utf8')) as { point: string; after: number }
     all[point]?.(after)
+    writeSync(2, `armed: ${point}\n`)
   })
 }

@@ -200,7 +200,9 @@ export class Service {
   async order(point: string, after: number): Promise<void> {
     await rm(this.#file('proof'), { force: true })
     await writeFile(this.#file('order'), JSON.stringify({ point, after }))
-    this.member(0).server.process.kill('SIGUSR2')
+    const { server } = this.member(0)
+    server.process.kill('SIGUSR2')
+    await server.logged(new RegExp(`^armed: ${point}$`, 'm'))
   }
 
   /** What the server that died has written of the point at which it was; undefined if it did not come so far. */
