@@ -41,27 +41,28 @@ function report(error: unknown): number {
 function advised({ code, message: text }: CommanderError): string {
   const message = text.replace(/^error: /, '')
   const [, word = ''] = /'(\S+)'/.exec(message) ?? []
-  const advice = suggestion(word, namesFor(code)) || subcommandsFor(code)
-  return advice === '' ? message : message.replace(/\n\(Did you mean .*$/s, '') + advice
+  const advice = adviceFor(code, word)
+  return advice === '' ? message : message.replace(/\n\(Did you mean .*$|\.$/s, '') + advice
 }
 
-/** The subcommands of the given command, as in \`thingwire tokens create\`, where \`tokens add\` is meant. */
-function subcommandsFor(code: string): string {
-  const group = createProgram().commands.find(each => each.name() === process.argv[2])
-  if (code !== 'commander.unknownCommand' || !group) return ''
-  return ` (${group.name()} has the commands ${group.commands.map(each => each.name()).join(', ')})`
-}
-
-/** The names to suggest: commands of two words, or the options of the given command. */
-function namesFor(code: string): readonly string[] {
+/** The similar commands or options, the subcommands of a group such as \`thingwire tokens\`, or the arguments of a command. */
+function adviceFor(code: string, word: string): string {
   const { commands } = createProgram()
-  const isOfGroup = commands.some(each => each.name() === process.argv[2])
-  if (code === 'commander.unknownCommand' && !isOfGroup)
-    return commands.flatMap(group => group.commands.map(each => `${group.name()} ${each.name()}`))
-  if (code !== 'commander.unknownOption') return []
-  const group = commands.find(each => each.name() === process.argv[2])
-  const command = group?.commands.find(each => each.name() === process.argv[3]) ?? group
-  return command?.options.flatMap(({ long }) => long ?? []) ?? []
+  const [, first, second] = process.argv.slice(1)
+  const group = commands.find(each => each.name() === first)
+  const command = group?.commands.find(each => each.name() === second) ?? group
+  if (code === 'commander.unknownOption')
+    return suggestion(word, command?.options.flatMap(({ long }) => long ?? []) ?? [])
+  if (code === 'commander.unknownCommand' && group)
+    return ` (${group.name()} has the commands ${group.commands.map(each => each.name()).join(', ')})`
+  if (code === 'commander.unknownCommand')
+    return suggestion(
+      word,
+      commands.flatMap(each => each.commands.map(inner => `${each.name()} ${inner.name()}`)),
+    )
+  if (code !== 'commander.excessArguments' || !command) return ''
+  const path = [...new Set([group?.name(), command.name()])].join(' ')
+  return `: the form is thingwire ${path} ${command.usage()}, and a text with spaces needs quotes`
 }
 
 /** Redacts the message: a token from an earlier version may begin with a hyphen, and commander quotes it as an unknown option. */

@@ -40,6 +40,8 @@ export interface RefusedRecord {
 export interface ForwardReporter {
   /** The thing ids in the thing map, including ids of things that do not exist. */
   readonly named: readonly string[]
+  /** Whether the thing map has neither the thing nor an entry for all others. */
+  omits(thingId: string): boolean
   /** @param limit maximum number of refused records in the report @throws ThingwireError if the store fails */
   report(limit: number): Promise<ForwardReport>
 }

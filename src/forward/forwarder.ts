@@ -119,6 +119,10 @@ export class Forwarder implements LogReader, ForwardReporter {
     return this.#options.map.named
   }
 
+  omits(thingId: string): boolean {
+    return this.#options.map.omits(thingId)
+  }
+
   /** Number and bytes of the records that are neither acknowledged nor refused yet. */
   get waiting(): Pick<Waiting, 'records' | 'bytes'> {
     return this.#waiting

@@ -43,6 +43,11 @@ export class ThingMap {
     return [...this.#entries].flatMap(([name, passage]) => (passage && name !== others ? [name] : []))
   }
 
+  /** Whether the map has neither the thing nor an entry for all others. */
+  omits(thingId: string): boolean {
+    return !this.#entries.has(thingId) && !this.#entries.has(others)
+  }
+
   /** Whether the thing is forwarded. Called for every write, so this must be quick. */
   has(thingId: string): boolean {
     return this.#entryOf(thingId) !== undefined

@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { AccessSessionRegistry, ThingRegistry } from '../access/access.ts'
+import { allPages } from '../core/async/all-pages.ts'
 import { isOutage } from '../core/outage.ts'
 import { servedGrants, type TopicGrant } from '../core/topics/topic-grant.ts'
 
@@ -32,13 +33,13 @@ export async function warnOfUnservedTopics(
   }
   try {
     let things = 0
-    for await (const thing of all(async cursor => {
+    for await (const thing of allPages(async cursor => {
       const { things, next } = await registry.list({ limit: 1_000, ...cursor })
       return [things, next]
     }))
       things += note(thing)
     let others = 0
-    for await (const session of all(async cursor => {
+    for await (const session of allPages(async cursor => {
       const { sessions: page, next } = await sessions.list({ limit: 1_000, ...cursor })
       return [page, next]
     }))
@@ -51,17 +52,5 @@ export async function warnOfUnservedTopics(
     )
   } catch (error) {
     if (!isOutage(error)) log.error({ err: error }, 'defect while looking for topics')
-  }
-}
-
-async function* all<Item>(
-  read: (cursor: { readonly cursor?: string }) => Promise<readonly [readonly Item[], string | undefined]>,
-): AsyncGenerator<Item> {
-  let cursor: { readonly cursor?: string } = {}
-  for (;;) {
-    const [page, next] = await read(cursor)
-    yield* page
-    if (next === undefined) return
-    cursor = { cursor: next }
   }
 }

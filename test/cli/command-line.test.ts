@@ -46,10 +46,19 @@ describe('the command line', () => {
     [['wriet', 'boat', '--file', 'x'], /unknown command 'wriet' \(Did you mean write\?\)/],
     [['strat'], /Did you mean start\?/],
     [['boat'], /unknown command 'boat' \(see --help\)/],
+    [['tokens', 'create'], /unknown command 'create' \(tokens has the commands add, list, revoke\)/],
   ])('names an unknown command, and the one that was meant: %j', async (args, told) => {
     const { code, stdout, stderr } = await runCommand(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(told)
+  })
+
+  it('gives the form of a command that gets too many arguments', async () => {
+    const { code, stderr } = await runCommand(['things', 'create', 'my', 'tank'])
+    expect(code).toBe(2)
+    expect(stderr).toContain(
+      'the form is thingwire things create [options] [name], and a text with spaces needs quotes',
+    )
   })
 
   it('serve takes no offence at the variables of other commands', async () => {

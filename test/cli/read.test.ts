@@ -59,6 +59,23 @@ describe('thingwire read', () => {
     )
   })
 
+  it.each([
+    [['--csv'], 'datetime,value,lat,long\r\n'],
+    [['--ndjson'], ''],
+    [['--json'], '[]\n'],
+    [['--csv', '--aggregate', 'avg', '--interval', '1h'], 'datetime,avg\r\n'],
+    [['--limit', '3'], ''],
+    [['--points', '5'], ''],
+  ])('%j notes that the range is empty, and where the newest record is', async (flags, stdout) => {
+    const environment = { THINGWIRE_TOKEN: thing.thingToken }
+    const args = ['read', 'n', '--from', '2024-01-01', '--to', '2024-01-02', ...flags]
+    expect(await runCommand(args, { server, environment })).toMatchObject({
+      code: 0,
+      stdout,
+      stderr: 'thingwire: note: no record of n in the range; its newest is of 2025-06-01T00:41:39.000Z\n',
+    })
+  })
+
   it('--aggregate follows all pages of intervals', async () => {
     const text = await read('n', '--aggregate', 'count,max', '--interval', '1s', '--csv', '--order', 'asc')
     const rows = text.split('\r\n')

@@ -262,10 +262,19 @@ describe('a server that forwards', () => {
     expect(await run('forwarding')).toContain(`\n\nT${told}: see thingwire things list`)
     expect(await run('doctor')).toMatch(new RegExp(`^FAULT {2}forwarding +t${told}$`, 'm'))
 
+    const omitted = servers.things.map(each => each.here.thingId).sort()
+    expect((await servers.forwarding()).omittedThings).toEqual(omitted)
+    expect(await run('forwarding')).toContain(
+      `\n\nNot forwarded, since the thing map does not have them: ${omitted.join(', ')}\n`,
+    )
+    expect(await run('doctor')).toMatch(
+      new RegExp(`^note {3}forwarding +${omitted[0]}.* not forwarded: not in the thing map$`, 'm'),
+    )
+
     const later = await createThing(edge)
     await servers.writeMap({ [here.thingId]: there.thingToken, [later.thingId]: null })
     await edge.logged(/the thing map has changed/)
-    expect((await servers.forwarding()).unknownThings).toEqual([])
+    expect(await servers.forwarding()).toMatchObject({ unknownThings: [], omittedThings: [] })
     await write(edge, here, value('n', 1))
     await servers.untilForwarded()
     expect((await readAll(servers.central, there, 'n')).length).toBe(1)

@@ -26,6 +26,7 @@ interface Forwarding {
     readonly message: string
   }[]
   readonly unknownThings: readonly string[]
+  readonly omittedThings: readonly string[]
 }
 
 /** A server that forwards (`edge`) and a central one, with a way between them that can be cut. Whoever opens them ends them. */

@@ -16,8 +16,10 @@ const rooms = new Map(
     },
   ),
 )
-/** Folders of src/mqtt, each of which imports those before it alone. */
-const mqttRooms = words(/^In `src\/mqtt` each folder imports those before it: (.*)$/m.exec(page)?.[1] ?? '')
+/** By folder with ranked folders, these: each imports those before it alone. */
+const ranked = [...page.matchAll(/^In `([\w/]+)` each folder imports those before it: (.*)$/gm)].map(
+  ([, folder = '', text = '']) => ({ folder: `${folder}/`, names: words(text) }),
+)
 
 interface Import {
   /** Paths from the root of the repository. */
@@ -27,16 +29,16 @@ interface Import {
 
 /** Whether the page has a rule against an import. */
 function isRefused({ from, to }: Import): boolean {
-  const [root, room = '', folder = ''] = from.split('/')
-  const [otherRoot, other = '', otherFolder = ''] = to.split('/')
+  const [root, room = ''] = from.split('/')
+  const [otherRoot, other = ''] = to.split('/')
   if (root === 'web') return otherRoot === 'src'
-  if (room === 'mqtt' && other === 'mqtt') return mqttRooms.indexOf(otherFolder) > rank(folder)
+  for (const { folder, names } of ranked) {
+    // Files of the folder itself may import all of its folders.
+    const rank = (file: string) => names.indexOf(file.slice(folder.length).split('/')[0] ?? '')
+    if (![from, to].every(file => file.startsWith(folder))) continue
+    return rank(from) !== -1 && rank(to) > rank(from)
+  }
   return other !== room && other !== 'errors.ts' && rooms.get(room)?.(other) === false
-}
-
-/** Files of src/mqtt itself may import all of its folders. */
-function rank(folder: string): number {
-  return mqttRooms.includes(folder) ? mqttRooms.indexOf(folder) : mqttRooms.length
 }
 
 function sourcesOf(root: string): { readonly file: string; readonly text: string }[] {
@@ -64,7 +66,8 @@ describe('the source', () => {
     const folders = (root: string) =>
       readdirSync(root, { withFileTypes: true }).flatMap(entry => (entry.isDirectory() ? entry.name : []))
     expect([...rooms.keys(), 'cli'].sort()).toEqual(folders('src').sort())
-    expect([...mqttRooms].sort()).toEqual(folders('src/mqtt').sort())
+    for (const { folder, names } of ranked) expect([...names].sort()).toEqual(folders(folder).sort())
+    expect(ranked.map(({ folder }) => folder)).toEqual(['src/store/level/', 'src/mqtt/'])
   })
 
   it.each([
@@ -77,6 +80,7 @@ describe('the source', () => {
     ['src/embed/a.ts', 'src/mqtt/index.ts'],
     ['src/server/a.ts', 'src/cli/main.ts'],
     ['src/mqtt/packets/a.ts', 'src/mqtt/doors/publish-door.ts'],
+    ['src/store/level/chunks/a.ts', 'src/store/level/staging/staged-records.ts'],
     ['web/src/a.ts', 'src/errors.ts'],
   ])('may not import: %s %s', (from, to) => {
     expect(isRefused({ from, to })).toBe(true)
@@ -125,10 +129,10 @@ describe('the embedded store', () => {
     expect(doesIterate(source)).toBe(expected)
   })
 
-  it('keeps to chunks/ and the check of the format that several records may be one entry', () => {
+  it('keeps to chunks/, staging/ and the check of the format that several records may be one entry', () => {
     const knowing = sources.filter(({ text }) => text.includes("record-chunk.ts'"))
     expect(new Set(knowing.map(({ file }) => dirname(file)))).toEqual(
-      new Set(['src/store/level/chunks', 'src/store/level/check']),
+      new Set(['chunks', 'staging', 'check'].map(folder => `src/store/level/${folder}`)),
     )
   })
 })

@@ -1,8 +1,9 @@
+import { allPages } from '../../core/async/all-pages.ts'
 import type { Document, DocumentStore, PutPurpose } from '../../core/ports.ts'
 import { createThingId } from '../../core/token.ts'
 import type { TopicGrant } from '../../core/topics/topic-grant.ts'
 import { ThingwireError } from '../../errors.ts'
-import type { ThingQuery, ThingRegistry, ThingSummary } from '../access.ts'
+import type { ThingRegistry, ThingSummary } from '../access.ts'
 import {
   type RemovedThingDocument,
   removedThingName,
@@ -50,12 +51,11 @@ export function createRegistry({
 
     async named(name) {
       const found: ThingSummary[] = []
-      let query: ThingQuery | undefined = { name, limit: 1_000 }
-      while (query !== undefined) {
-        const { things, next } = await list(query)
-        found.push(...things.filter(thing => thing.name === name))
-        query = next === undefined ? undefined : { name, limit: 1_000, cursor: next }
-      }
+      const all = allPages(async cursor => {
+        const { things, next } = await list({ name, limit: 1_000, ...cursor })
+        return [things, next]
+      })
+      for await (const thing of all) if (thing.name === name) found.push(thing)
       return found
     },
 

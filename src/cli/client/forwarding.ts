@@ -26,4 +26,6 @@ export interface Forwarding {
   }[]
   /** Ids in the thing map that no thing of the forwarding server has. Absent if that server has an older version. */
   readonly unknownThings?: readonly string[]
+  /** The first 100 things that are not forwarded since the thing map does not have them. Absent as above. */
+  readonly omittedThings?: readonly string[]
 }

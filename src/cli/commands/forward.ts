@@ -131,7 +131,13 @@ function waitText(since: string): string {
   return `for ${durationText(passed)}, since ${since}`
 }
 
-function tablesOf({ held, refused, mapProblem, unknownThings = [] }: Forwarding): readonly string[] {
+function tablesOf({
+  held,
+  refused,
+  mapProblem,
+  unknownThings = [],
+  omittedThings = [],
+}: Forwarding): readonly string[] {
   const heldRows = held.map(({ thingId, since, why }) => [thingId, since, why])
   const refusedRows = refused.map(({ thingId, key, datetime, reason, message }) => {
     return [thingId, key, datetime, reason, message]
@@ -144,6 +150,9 @@ function tablesOf({ held, refused, mapProblem, unknownThings = [] }: Forwarding)
       thingId =>
         `The thing map names ${thingId}, but this server has no such thing: see thingwire things list`,
     ),
+    ...(omittedThings.length > 0
+      ? [`Not forwarded, since the thing map does not have them: ${omittedThings.join(', ')}`]
+      : []),
     ...(held.length > 0 ? [table(['held thing', 'since', 'why'], heldRows)] : []),
     ...(refused.length > 0
       ? [table(['refused record of', 'key', 'datetime', 'reason', 'message'], refusedRows), sendLater]

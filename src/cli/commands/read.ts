@@ -138,12 +138,20 @@ async function readKeys(
     const intervals = isOne
       ? readItems<ReadInterval>(client, resource, query, most)
       : readIntervals(client, thingId, [only, ...others], query, most)
-    return await showItems(intervals, form, head, interval => head.map(name => interval[name]))
+    const hasSome = await showItems(intervals, form, head, interval => head.map(name => interval[name]))
+    return hasSome ? undefined : await noteNewest(client, resource)
   }
-  if (form === 'csv' || (form === 'ndjson' && !isState))
-    return await stream(client, resource, query, form, limit)
-  const records = readItems<ReadRecord>(client, resource, query, most)
-  await showItems(records, form, headOfRecords, rowOf, 'no records in the range')
+  const hasSome =
+    form === 'csv' || (form === 'ndjson' && !isState)
+      ? await stream(client, resource, query, form, limit)
+      : await showItems(readItems<ReadRecord>(client, resource, query, most), form, headOfRecords, rowOf)
+  if (!hasSome) await noteNewest(client, resource)
+}
+
+/** Notes on stderr that the range is empty, and where the newest record is. */
+async function noteNewest(client: ServerClient, resource: Resource): Promise<void> {
+  for await (const { datetime } of readItems<ReadRecord>(client, resource, { order: 'desc' }, 1))
+    console.error(`thingwire: note: no record of ${resource[1]} in the range; its newest is of ${datetime}`)
 }
 
 function functionsOf({ points, aggregate }: ReadQuery): readonly string[] | undefined {
@@ -180,38 +188,46 @@ function rowOf({ datetime, geo, value }: ReadRecord): string[] {
   return [datetime, String(geo?.lat ?? ''), String(geo?.long ?? ''), valueText(geo ? (value ?? '') : value)]
 }
 
-/** @param none text that is printed instead of a table without rows */
+/** @returns whether there were items */
 async function showItems<Item>(
   items: AsyncIterable<Item>,
   form: Form,
   head: readonly string[],
   rowOf: (item: Item) => readonly unknown[],
-  none?: string,
-): Promise<void> {
+): Promise<boolean> {
   if (form === 'json') return await printArray(items)
   if (form === 'csv') await print(csvLine(head))
   const rows: string[][] = []
+  let hasSome = false
   for await (const item of items) {
+    hasSome = true
     if (form === 'ndjson') await printLine(JSON.stringify(item))
     else if (form === 'csv') await print(csvLine(rowOf(item)))
     else rows.push(rowOf(item).map(cell => valueText(cell ?? '')))
   }
-  if (form === 'table') await printLine(rows.length === 0 && none !== undefined ? none : table(head, rows))
+  if (rows.length > 0) await printLine(table(head, rows))
+  return hasSome
 }
 
-/** Prints the whole range in the server's own format, as it arrives. */
+/** Prints the whole range in the server's own format, as it arrives. @returns whether there were records */
 async function stream(
   client: ServerClient,
   [thingId, key]: Resource,
   query: ReadQuery,
   form: 'csv' | 'ndjson',
   limit: number | undefined,
-): Promise<void> {
+): Promise<boolean> {
   const accept = form === 'csv' ? 'text/csv' : 'application/x-ndjson'
   const path = resourcePath(thingId, key, { ...query, limit })
   const response = await client.open(path, { headers: { accept } })
   const decoder = new TextDecoder()
-  for await (const part of client.partsOf(response)) await print(decoder.decode(part, { stream: true }))
+  let lines = 0
+  for await (const part of client.partsOf(response)) {
+    const text = decoder.decode(part, { stream: true })
+    await print(text)
+    if (lines < 2) lines += text.split('\n').length - 1
+  }
+  return lines > (form === 'csv' ? 1 : 0)
 }
 
 async function showSparkline(client: ServerClient, resource: Resource, range: ReadQuery): Promise<void> {
@@ -222,13 +238,14 @@ async function showSparkline(client: ServerClient, resource: Resource, range: Re
   )
 }
 
-async function printArray(items: AsyncIterable<unknown>): Promise<void> {
+async function printArray(items: AsyncIterable<unknown>): Promise<boolean> {
   let before = '['
   for await (const item of items) {
     await print(before + JSON.stringify(item))
     before = ','
   }
   await printLine(before === '[' ? '[]' : ']')
+  return before !== '['
 }
 
 function formOf({ csv, ndjson, json, sparkline }: Flags): Form {

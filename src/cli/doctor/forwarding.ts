@@ -23,6 +23,7 @@ export async function checkForwarding(client: ServerClient): Promise<readonly Fi
     refusedRecords,
     refused,
     unknownThings = [],
+    omittedThings = [],
   } = answer
   const waits = `${counted(waiting.records, 'record')} wait${waiting.records === 1 ? 's' : ''}`
   const since = waiting.oldest === undefined ? '' : `, the oldest since ${waiting.oldest}`
@@ -48,6 +49,12 @@ export async function checkForwarding(client: ServerClient): Promise<readonly Fi
     const others = unknownThings.length === 1 ? '' : ` and ${counted(unknownThings.length - 1, 'other')}`
     const text = `the thing map names ${unknown}${others}, but this server has no such thing`
     findings.push(fault(check, text, 'thingwire things list shows the ids of its things'))
+  }
+  const [omitted] = omittedThings
+  if (omitted !== undefined) {
+    const others = omittedThings.length === 1 ? '' : ` and ${counted(omittedThings.length - 1, 'other')}`
+    const text = `${omitted}${others} not forwarded: not in the thing map`
+    findings.push(note(check, text, 'add each to the thing map, or null for a thing that stays here'))
   }
   if (droppedRecords > 0) {
     const text = `${counted(droppedRecords, 'record')} given up: more waited than forwardLogLimit`

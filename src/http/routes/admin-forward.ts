@@ -1,6 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { ForwardReport } from '../../core/forward-report.ts'
+import type { ThingRegistry } from '../../access/access.ts'
+import { allPages } from '../../core/async/all-pages.ts'
+import type { ForwardReport, ForwardReporter } from '../../core/forward-report.ts'
 import { formatDatetime } from '../../core/record/datetime.ts'
 import type { HttpThings } from '../http-things.ts'
 import { json, type Operation } from '../operation/operation.ts'
@@ -33,6 +35,7 @@ const forwarding = z.object({
     }),
   ),
   unknownThings: z.array(thingId),
+  omittedThings: z.array(thingId),
 })
 
 const readForward: Operation = {
@@ -40,7 +43,7 @@ const readForward: Operation = {
   group: 'Operator',
   summary: 'Read how far forwarding to the central server has come',
   description:
-    '`waiting`: what the central server has not acknowledged; it grows while a backlog from before the start is counted (`counted` is false). `forwarded`: since the start. `held`: things that the central server does not accept, whose records wait. `refused`: the newest records that it has refused for good, newest first. `unknownThings`: ids in the thing map that no thing of this server has. `mapProblem`: why a changed thing map is not used. `target` is null if the server forwards nothing.',
+    '`waiting`: what the central server has not acknowledged; it grows while a backlog from before the start is counted (`counted` is false). `forwarded`: since the start. `held`: things that the central server does not accept, whose records wait. `refused`: the newest records that it has refused for good, newest first. `unknownThings`: ids in the thing map that no thing of this server has. `omittedThings`: the first 100 things of this server that the thing map does not have, so that they are not forwarded. `mapProblem`: why a changed thing map is not used. `target` is null if the server forwards nothing.',
   credential: 'admin',
   parameters: [limit('refused records', 100, 1_000)],
   answers: {
@@ -54,6 +57,7 @@ const readForward: Operation = {
       held: [],
       refused: [],
       unknownThings: [],
+      omittedThings: [],
     }),
   },
   refusals: [...ofAdmin, 'invalid_limit'],
@@ -61,18 +65,34 @@ const readForward: Operation = {
 
 /** Maximum number of refused records in the answer, if the query has no `limit`. */
 const defaultRefused = 100
+const maximumOmitted = 100
 
 /** `GET /v2/admin/forward`. */
 export function adminForwardRoute(scope: FastifyInstance, { forward, registry }: HttpThings): void {
   scope.get('/forward', { config: { operation: readForward } }, async (request, reply) => {
     const limit = new Query(request).limit(defaultRefused)
     if (!forward) return replyJson(reply, 200, JSON.stringify({ target: null }))
-    const [report, unknownThings] = await Promise.all([
+    const [report, unknownThings, omittedThings] = await Promise.all([
       forward.report(limit),
       registry.missing(forward.named),
+      omittedBy(forward, registry),
     ])
-    return replyJson(reply, 200, JSON.stringify({ ...describe(report), unknownThings }))
+    return replyJson(reply, 200, JSON.stringify({ ...describe(report), unknownThings, omittedThings }))
   })
+}
+
+/** The first 100 things that the thing map does not have. */
+async function omittedBy(forward: ForwardReporter, registry: ThingRegistry): Promise<string[]> {
+  const omitted: string[] = []
+  const all = allPages(async cursor => {
+    const { things, next } = await registry.list({ limit: 1_000, ...cursor })
+    return [things, next]
+  })
+  for await (const { thingId } of all) {
+    if (forward.omits(thingId)) omitted.push(thingId)
+    if (omitted.length === maximumOmitted) break
+  }
+  return omitted
 }
 
 function describe({ target, isConnected, problem, waiting, isCounted, oldest, ...report }: ForwardReport) {

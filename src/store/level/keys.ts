@@ -20,7 +20,7 @@ export const prefix = {
   packed: 'p',
   /** Resource (4) start of a UTC day (6) → rollups of the quarter hours of the day; see rollups/day-rollup.ts. */
   rollup: 'q',
-  /** Resource (4) datetime (6) digest of the measurement (16) → write number; see chunks/resend-check.ts. */
+  /** Resource (4) datetime (6) digest of the measurement (16) → write number; see staging/resend-check.ts. */
   duplicate: 'd',
   /** Write number (6) → entry of the commit log. */
   log: 'l',

@@ -1,10 +1,10 @@
 import { isMagicKey } from '../../core/record/key.ts'
 import type { StoredRecord } from '../../core/record/record.ts'
 import type { Commit, TimeRange } from '../contract.ts'
-import { removeRecords, takeOut } from './chunks/remove-records.ts'
+import { dropRollups } from './chunks/day-rollup.ts'
 import { entryOf, recordBefore, recordsIn } from './chunks/time-line.ts'
+import { lowerWatermark } from './chunks/watermark.ts'
 import type { GroupParts } from './commit-group.ts'
-import { lowerWatermark } from './compaction/watermark.ts'
 import { removeKeys } from './database/remove-keys.ts'
 import type { Entry } from './database/scan.ts'
 import {
@@ -20,7 +20,7 @@ import {
   resourceByKeyKey,
   resourceKey,
 } from './keys.ts'
-import { dropRollups } from './rollups/day-rollup.ts'
+import { removeRecords, takeOut } from './staging/remove-records.ts'
 
 interface RemovalParts extends Pick<GroupParts, 'database' | 'head' | 'resources' | 'log' | 'unpacked'> {
   readonly announce: (commit: Commit) => void

@@ -1,5 +1,7 @@
 import { isMagicKey, isOrdinaryKey } from '../../../core/record/key.ts'
+import { dayOf } from '../chunks/day-rollup.ts'
 import { isChunk, namedRecords } from '../chunks/record-chunk.ts'
+import { rollupOf } from '../compaction/roll-up.ts'
 import { type Entry, type Level, lastEntry, scan } from '../database/scan.ts'
 import {
   batchKey,
@@ -25,8 +27,6 @@ import {
   thingInKey,
 } from '../keys.ts'
 import { decodeCommit } from '../log/commit-log.ts'
-import { dayOf } from '../rollups/days.ts'
-import { rollupOf } from '../rollups/roll-up.ts'
 import { decodeState } from '../states.ts'
 import type { Faults } from './faults.ts'
 import { faultOfChunk, faultOfLogEntry, faultOfRecord, isObject, parseJson } from './values.ts'

@@ -1,6 +1,8 @@
 import { performance } from 'node:perf_hooks'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { dayLength, dayOf } from '../chunks/day-rollup.ts'
 import { type EntryGroup, type Grouping, putGroups, readGroups } from '../chunks/entry-groups.ts'
+import { putWatermark, readWatermark } from '../chunks/watermark.ts'
 import type { Database } from '../database/database.ts'
 import { type Entry, firstEntries, lastEntry } from '../database/scan.ts'
 import {
@@ -11,10 +13,8 @@ import {
   recordKeys,
   resourceInRecordKey,
 } from '../keys.ts'
-import { dayLength, dayOf } from '../rollups/days.ts'
-import { rollupsOf } from '../rollups/roll-up.ts'
-import type { Span, Unpacked } from './unpacked.ts'
-import { putWatermark, readWatermark } from './watermark.ts'
+import type { Span, Unpacked } from '../staging/unpacked.ts'
+import { rollupsOf } from './roll-up.ts'
 
 export interface PackedSizes extends Grouping {
   /** A day gets a rollup if it has at least this many records. Fewer records are aggregated as fast as a rollup is read. */

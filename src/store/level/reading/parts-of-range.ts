@@ -1,11 +1,10 @@
 import type { BucketSummary } from '../../../core/record/buckets.ts'
 import { latestDatetime } from '../../../core/record/datetime.ts'
 import type { AggregateQuery } from '../../contract.ts'
+import { type DayRollup, dayLength, dayOf, decodeDay, quarterHour } from '../chunks/day-rollup.ts'
 import type { FoldedRange } from '../chunks/fold-entry.ts'
 import { type Readable, type ScanOptions, scan } from '../database/scan.ts'
 import { rollupKeys, rollupParts } from '../keys.ts'
-import { type DayRollup, decodeDay } from '../rollups/day-rollup.ts'
-import { dayLength, dayOf, quarterHour } from '../rollups/days.ts'
 
 /** A part of a range. It has a rollup, or its records must be read. */
 type PartOfRange = { readonly rollup: BucketSummary } | { readonly toFold: FoldedRange }

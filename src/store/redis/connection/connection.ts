@@ -167,6 +167,9 @@ function reasonIn(error: unknown, addresses: readonly ServerAddress[]): string {
   if (message?.startsWith('WRONGPASS')) {
     return `it refuses the user or the password of the URL: redis://:password@host has a colon before the password; ${escapes}`
   }
+  if (code === 'ECONNREFUSED' || code === 'ENOTFOUND') {
+    return `${message || code}: does Redis run there, and is its URL (redisUrl, THINGWIRE_REDIS_URL) right?`
+  }
   if (code === 'ETIMEDOUT' && addresses.some(({ tls }) => tls)) {
     return `${message}: does Redis use TLS on this port? Without TLS the URL begins with redis://`
   }

@@ -4,11 +4,11 @@ import {
   Compactor,
   usualCompaction,
 } from '../../../../src/store/level/compaction/compactor.ts'
-import { Unpacked } from '../../../../src/store/level/compaction/unpacked.ts'
 import { Database } from '../../../../src/store/level/database/database.ts'
 import { type Entry, scan } from '../../../../src/store/level/database/scan.ts'
 import { createLevelStore } from '../../../../src/store/level/index.ts'
 import { keysOf, prefix } from '../../../../src/store/level/keys.ts'
+import { Unpacked } from '../../../../src/store/level/staging/unpacked.ts'
 import { openStore } from '../../../../src/store/open-store.ts'
 
 type Parts = ConstructorParameters<typeof Compactor>[0]

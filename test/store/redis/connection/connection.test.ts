@@ -37,7 +37,9 @@ describe('openClient()', () => {
       [`redis://127.0.0.1:${port}`]:
         'it requires a password: give it in the URL, redis://:password@host:port',
       'redis://:p@ss/w@127.0.0.1': 'write % as %25, / as %2F',
-      [`redis://:${secret}@127.0.0.1:${await freePort()}`]: 'ECONNREFUSED',
+      [`redis://:${secret}@127.0.0.1:${await freePort()}`]:
+        'does Redis run there, and is its URL (redisUrl, ',
+      [`redis://:${secret}@redis.invalid`]: 'does Redis run there, and is its URL (redisUrl, ',
       [`redis://:${secret}@127.0.0.1:${await freePort()},redis://127.0.0.1:${port}`]:
         'cannot use Redis at 127.0.0.1',
       [`redis://:other@127.0.0.1:${port}/99`]: `cannot use database 99 of Redis at 127.0.0.1:${port}`,

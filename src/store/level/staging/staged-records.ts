@@ -3,8 +3,9 @@ import type { AcceptedRecord } from '../../../core/record/record.ts'
 import type { Append, Commit } from '../../contract.ts'
 import { recordValue } from '../../record-value.ts'
 import { comparedOneByOne } from '../../resend.ts'
-import type { Unpacked } from '../compaction/unpacked.ts'
-import { putWatermark } from '../compaction/watermark.ts'
+import { type Chunk, chunkKey } from '../chunks/chunk.ts'
+import { ChunkDraft, chunkValue } from '../chunks/record-chunk.ts'
+import { putWatermark } from '../chunks/watermark.ts'
 import { type Batch, type Database, putBytes } from '../database/database.ts'
 import type { Entry } from '../database/scan.ts'
 import {
@@ -20,10 +21,9 @@ import {
   writeRecordKey,
 } from '../keys.ts'
 import type { Resource, Resources } from '../resources.ts'
-import { type Chunk, chunkKey } from './chunk.ts'
-import { ChunkDraft, chunkValue } from './record-chunk.ts'
 import { duplicateKeyOf, loadSurroundings, type Surroundings } from './resend-check.ts'
 import { StagedResource } from './staged-resource.ts'
+import type { Unpacked } from './unpacked.ts'
 
 /** Buffer for the key of a record. It is reused for every record, since the batch copies the bytes. */
 const keyBytes = Buffer.allocUnsafe(recordKeyLength)

@@ -1,12 +1,11 @@
 import { Aggregation } from '../../../core/record/aggregation.ts'
 import type { BucketSummary } from '../../../core/record/buckets.ts'
+import { dayLength, dayOf, encodeDay, quarterHours } from '../chunks/day-rollup.ts'
 import { foldEntry } from '../chunks/fold-entry.ts'
 import { entriesIn } from '../chunks/time-line.ts'
 import { isPassing } from '../database/level-errors.ts'
 import { type Entry, firstEntries, type Readable } from '../database/scan.ts'
 import { datetimeInRecordKey, recordKeys, rollupKey } from '../keys.ts'
-import { encodeDay } from './day-rollup.ts'
-import { dayLength, dayOf, quarterHours } from './days.ts'
 
 /**
  * The rollups that are missing for the days of a range, as entries to put.

@@ -1,13 +1,13 @@
 import { type AcceptedRecord, measurement, type StoredRecord } from '../../../core/record/record.ts'
 import type { Append } from '../../contract.ts'
 import { comparedOneByOne, digestOf } from '../../resend.ts'
-import { readWatermark } from '../compaction/watermark.ts'
+import { type Chunk, firstDatetime, lastDatetime } from '../chunks/chunk.ts'
+import { decodeChunk, newestIn } from '../chunks/record-chunk.ts'
+import { readWatermark } from '../chunks/watermark.ts'
 import type { Database } from '../database/database.ts'
 import { Cursor, type Entry } from '../database/scan.ts'
 import { duplicateKey, positionInRecordKey, recordKey, recordKeys } from '../keys.ts'
 import type { Resource, Resources } from '../resources.ts'
-import { type Chunk, firstDatetime, lastDatetime } from './chunk.ts'
-import { decodeChunk, newestIn } from './record-chunk.ts'
 
 /**
  * The resend check (contract §4, resend (a)): whether a record is already stored.

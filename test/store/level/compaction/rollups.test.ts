@@ -8,7 +8,7 @@ import { firstEntries, scan } from '../../../../src/store/level/database/scan.ts
 import { checkLevelStore } from '../../../../src/store/level/index.ts'
 import { packedKey, recordKeys, rollupKeys, rollupParts } from '../../../../src/store/level/keys.ts'
 import { temporaryDirectory } from '../../../helpers/temporary-directory.ts'
-import { packAll, withDatabase, withStore } from '../compaction/packed-store.ts'
+import { packAll, withDatabase, withStore } from './packed-store.ts'
 
 /** Begin of a day of UTC, milliseconds. */
 const firstDay = Date.UTC(2026, 2, 1)

@@ -1,10 +1,21 @@
 import { crc32 } from 'node:zlib'
-import type { BucketSummary } from '../../../core/record/buckets.ts'
-import { ColumnReader, ColumnWriter } from '../chunks/columns.ts'
+import type { BucketSummary, Buckets } from '../../../core/record/buckets.ts'
+import { milliseconds, utcBuckets } from '../../../core/time/utc-buckets.ts'
 import type { Batch } from '../database/database.ts'
 import { type Readable, scan } from '../database/scan.ts'
 import { rollupKeys } from '../keys.ts'
-import { dayOf, quarterHour } from './days.ts'
+import { ColumnReader, ColumnWriter } from './columns.ts'
+
+/** Milliseconds. In every time zone, a day begins at a quarter hour of UTC, since all offsets are multiples of 15 minutes. */
+export const quarterHour = 15 * milliseconds.m
+export const dayLength = milliseconds.d
+
+export const quarterHours: Buckets = utcBuckets(quarterHour)
+
+/** Start of the UTC day of a datetime, milliseconds. */
+export function dayOf(datetime: number): number {
+  return datetime - (datetime % dayLength)
+}
 
 /**
  * Rollups of those quarter hours of a day that have records. One entry stores all of them, column by column. A quarter hour whose

@@ -1,5 +1,8 @@
-import type { Unpacked } from '../compaction/unpacked.ts'
-import { lowerWatermark } from '../compaction/watermark.ts'
+import { chunkKey, type NamedRecord, partsOf } from '../chunks/chunk.ts'
+import { dropRollups } from '../chunks/day-rollup.ts'
+import { chunkValue, decodeChunk, isChunk, newestName } from '../chunks/record-chunk.ts'
+import { entryStart } from '../chunks/time-line.ts'
+import { lowerWatermark } from '../chunks/watermark.ts'
 import type { Batch, Database } from '../database/database.ts'
 import { type Entry, firstEntries } from '../database/scan.ts'
 import {
@@ -10,10 +13,7 @@ import {
   positionInRecordKey,
   resourceInRecordKey,
 } from '../keys.ts'
-import { dropRollups } from '../rollups/day-rollup.ts'
-import { chunkKey, type NamedRecord, partsOf } from './chunk.ts'
-import { chunkValue, decodeChunk, isChunk, newestName } from './record-chunk.ts'
-import { entryStart } from './time-line.ts'
+import type { Unpacked } from './unpacked.ts'
 
 /** Maximum size of a piece, in entries and bytes: small enough that commits hardly have to wait. */
 const readAtOnce = { limit: 2_000, bytes: 64 * 1024 }

@@ -1,12 +1,12 @@
 import { partitionPoint } from '../../../core/algorithms/partition-point.ts'
 import { type AcceptedRecord, measurement } from '../../../core/record/record.ts'
-import type { Span } from '../compaction/unpacked.ts'
+import { type Chunk, firstDatetime, lastDatetime, partedAt } from '../chunks/chunk.ts'
+import { dayLength, dayOf } from '../chunks/day-rollup.ts'
+import type { ChunkDraft } from '../chunks/record-chunk.ts'
 import { positionInRecordKey, recordKey } from '../keys.ts'
 import type { Resource } from '../resources.ts'
-import { dayLength, dayOf } from '../rollups/days.ts'
-import { type Chunk, firstDatetime, lastDatetime, partedAt } from './chunk.ts'
-import type { ChunkDraft } from './record-chunk.ts'
 import { mayBeStored, type Point, type Surroundings } from './resend-check.ts'
+import type { Span } from './unpacked.ts'
 
 /** A resource as it will be after the commit of the group that is being staged. */
 export class StagedResource implements Resource {
