@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 
 /** What the help of a command shows in addition to its options. */
-interface HelpText {
+export interface HelpText {
   /** Command lines without the leading `thingwire `, each with a description. */
   readonly examples: readonly (readonly [commandLine: string, does: string])[]
   /** Paragraphs that explain what the options do not explain. */

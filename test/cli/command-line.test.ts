@@ -1,6 +1,6 @@
 import { Command, type Option } from 'commander'
 import { describe, expect, it } from 'vitest'
-import { withConnection } from '../../src/cli/client/connection.ts'
+import { serverCommand } from '../../src/cli/client/connection.ts'
 import { exitOf, exitText, helpOf } from '../../src/cli/help.ts'
 import { createProgram } from '../../src/cli/program.ts'
 import { runCommand } from './command.ts'
@@ -70,11 +70,7 @@ describe('the command line', () => {
 })
 
 /** Rows that many commands share stand once, in the intro. */
-const commonFlags: ReadonlySet<string> = new Set([
-  ...withConnection(new Command(), 'any', '').options.map(({ flags }) => flags),
-  '--json',
-])
-const commonDescription = 'one JSON document'
+const commonOptions = serverCommand(new Command(), 'any', '', { examples: [] }).options
 
 const intro = `# The command line
 
@@ -85,8 +81,7 @@ work on a data directory that no server uses. All other commands talk to a runni
 
 | | |
 |---|---|
-${connectionRows()}
-| \`--json\` | ${commonDescription} on stdout |
+${commonOptions.map(optionRow).join('\n')}
 
 - **Credential.** A command takes the first of: \`--credential-file\`; \`THINGWIRE_TOKEN\` (a thing's token or a session, for
   commands that need no operator); \`THINGWIRE_ADMIN_KEY\`; the admin key in the data directory of a server on this machine
@@ -133,24 +128,18 @@ function optionRows(command: Command): string {
     ...command.registeredArguments
       .filter(argument => argument.description !== '')
       .map(argument => `| \`${argument.name()}\` | ${escaped(argument.description)} |`),
-    ...command.options
-      .filter(({ flags, description }) => !isCommon(flags, description))
-      .map(option => optionRow(option)),
+    ...command.options.filter(option => !isCommon(option)).map(option => optionRow(option)),
   ]
   if (rows.length === 0) return ''
   return `| | |\n|---|---|\n${rows.join('\n').replaceAll('asc|desc', 'asc\\|desc')}\n`
-}
-
-function connectionRows(): string {
-  return withConnection(new Command(), 'any', '').options.map(optionRow).join('\n')
 }
 
 function optionRow({ flags, description }: Option): string {
   return `| \`${flags}\` | ${escaped(description)} |`
 }
 
-function isCommon(flags: string, description: string): boolean {
-  return commonFlags.has(flags) && (flags !== '--json' || description === commonDescription)
+function isCommon({ flags, description }: Option): boolean {
+  return commonOptions.some(common => common.flags === flags && common.description === description)
 }
 
 function pathOf(command: Command): string {

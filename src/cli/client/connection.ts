@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { usageError } from '../exit.ts'
+import { type HelpText, withHelp } from '../help.ts'
 import { ServerClient } from './client.ts'
 import { type Credential, type CredentialKind, findCredential } from './credential.ts'
 import { readPrincipal } from './named-thing.ts'
@@ -9,13 +10,18 @@ export interface ConnectionFlags {
   readonly url?: string
   readonly credentialFile?: string
   readonly dataDir?: string
-  /** The description of this option differs between commands. */
   readonly json?: true
 }
 
-/** Adds a command with the options of `ConnectionFlags`, except `--json`, which the caller adds. */
-export function withConnection(parent: Command, name: string, description: string): Command {
-  return parent
+/** Adds a command with the options of `ConnectionFlags`. @param json what is printed with `--json` */
+export function serverCommand(
+  parent: Command,
+  name: string,
+  description: string,
+  help: HelpText,
+  json = 'one JSON document',
+): Command {
+  const command = parent
     .command(name)
     .description(description)
     .option(
@@ -24,6 +30,8 @@ export function withConnection(parent: Command, name: string, description: strin
     )
     .option('--credential-file <file>', 'file with only the credential; - is stdin')
     .option('--data-dir <directory>', 'data directory of a server on this machine, for its admin key')
+    .option('--json', json)
+  return withHelp(command, help)
 }
 
 /** @throws CommandError usage or credential */

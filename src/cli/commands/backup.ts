@@ -1,30 +1,22 @@
 import type { Command } from 'commander'
 import type { ServerClient } from '../client/client.ts'
-import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
-import { withHelp } from '../help.ts'
+import { type ConnectionFlags, connect, serverCommand } from '../client/connection.ts'
 import { printResult } from '../output.ts'
 import { Progress, sizeText } from '../progress.ts'
 import { refuseNoFile, writeWhole } from '../transfer/output-file.ts'
 
 export function addBackup(program: Command): void {
-  withHelp(
-    withConnection(program, 'backup', 'Copy the whole store of a running server into a file.')
-      .argument(
-        '<file>',
-        'file for the backup; it appears only when it is complete, and replaces an older one',
-      )
-      .option('--json', 'one JSON document')
-      .action(backup),
-    {
-      examples: [
-        ['backup boat.backup', 'a snapshot of everything, while writes continue'],
-        ['restore boat.backup --data-dir ./new', 'try the restore before you need it'],
-      ],
-      notes: [
-        'Keep the file secret: docs/reference/storage.md lists the credentials in it. To back up a server on Redis, see docs/use/several-nodes.md.',
-      ],
-    },
-  )
+  serverCommand(program, 'backup', 'Copy the whole store of a running server into a file.', {
+    examples: [
+      ['backup boat.backup', 'a snapshot of everything, while writes continue'],
+      ['restore boat.backup --data-dir ./new', 'try the restore before you need it'],
+    ],
+    notes: [
+      'Keep the file secret: docs/reference/storage.md lists the credentials in it. To back up a server on Redis, see docs/use/several-nodes.md.',
+    ],
+  })
+    .argument('<file>', 'file for the backup; it appears only when it is complete, and replaces an older one')
+    .action(backup)
 }
 
 async function backup(file: string, flags: ConnectionFlags): Promise<void> {

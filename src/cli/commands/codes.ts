@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
-import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
+import { type ConnectionFlags, connect, serverCommand } from '../client/connection.ts'
 import { usageError } from '../exit.ts'
-import { withHelp } from '../help.ts'
 import { printResult, table } from '../output.ts'
 
 interface ListedCode {
@@ -15,42 +14,29 @@ export function addCodes(program: Command): void {
     .command('codes')
     .description('Activation codes: a device registers itself with a code and gets its token.')
 
-  withHelp(
-    withConnection(codes, 'create', 'Create activation codes.')
-      .option('--count <n>', 'how many codes, 1 to 1000', '1')
-      .option('--uses <n>', 'how many devices may use each, 1 to 1000000', '1')
-      .option('--json', 'one JSON document')
-      .action(create),
-    {
-      examples: [
-        ['codes create', 'one code for one device'],
-        ['codes create --count 100 > codes.txt', 'codes for a hundred devices, one a line'],
-      ],
-    },
-  )
-  withHelp(
-    withConnection(codes, 'list', 'List the codes that can still be used.')
-      .option('--json', 'one JSON document')
-      .action(list),
-    {
-      examples: [
-        ['codes list', 'the codes, and how often each can still be used'],
-        ['codes list --json', 'the same for a program'],
-      ],
-    },
-  )
-  withHelp(
-    withConnection(codes, 'delete', 'Delete a code; the things that used it stay.')
-      .argument('<code>', 'code, as codes list shows it')
-      .option('--json', 'one JSON document')
-      .action(remove),
-    {
-      examples: [
-        ['codes delete 3YkV0c9mD1-nB7wT5xQ2hJ8rLfUaZeG6sO', 'no device can use it from now on'],
-        ['codes list', 'shows the codes'],
-      ],
-    },
-  )
+  serverCommand(codes, 'create', 'Create activation codes.', {
+    examples: [
+      ['codes create', 'one code for one device'],
+      ['codes create --count 100 > codes.txt', 'codes for a hundred devices, one a line'],
+    ],
+  })
+    .option('--count <n>', 'how many codes, 1 to 1000', '1')
+    .option('--uses <n>', 'how many devices may use each, 1 to 1000000', '1')
+    .action(create)
+  serverCommand(codes, 'list', 'List the codes that can still be used.', {
+    examples: [
+      ['codes list', 'the codes, and how often each can still be used'],
+      ['codes list --json', 'the same for a program'],
+    ],
+  }).action(list)
+  serverCommand(codes, 'delete', 'Delete a code; the things that used it stay.', {
+    examples: [
+      ['codes delete 3YkV0c9mD1-nB7wT5xQ2hJ8rLfUaZeG6sO', 'no device can use it from now on'],
+      ['codes list', 'shows the codes'],
+    ],
+  })
+    .argument('<code>', 'code, as codes list shows it')
+    .action(remove)
 }
 
 async function create(

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { printable } from '../../core/json/printable.ts'
 import { ServerClient } from '../client/client.ts'
-import { type ConnectionFlags, credentialFor, serverUrl, withConnection } from '../client/connection.ts'
+import { type ConnectionFlags, credentialFor, serverCommand, serverUrl } from '../client/connection.ts'
 import type { Credential } from '../client/credential.ts'
 import { type Finding, fault, note } from '../doctor/finding.ts'
 import { checkForwarding } from '../doctor/forwarding.ts'
@@ -12,7 +12,6 @@ import { checkRefusedCredentials } from '../doctor/refused-credentials.ts'
 import { checkCredential, checkReady } from '../doctor/service.ts'
 import { checkThing } from '../doctor/thing.ts'
 import { CommandError, exitStatus, failure, usageError } from '../exit.ts'
-import { withHelp } from '../help.ts'
 import { counted, printJson, printLine } from '../output.ts'
 
 interface Flags extends ConnectionFlags {
@@ -20,27 +19,23 @@ interface Flags extends ConnectionFlags {
 }
 
 export function addDoctor(program: Command): void {
-  withHelp(
-    withConnection(program, 'doctor', 'Find out why a device gets no readings through.')
-      .argument('[thing]', "id or unique name; left out with a thing's own token")
-      .option('--mqtt-url <url>', 'MQTT address, such as mqtts://host:8883; default: as the server says')
-      .option('--json', 'one JSON document')
-      .action(doctor),
-    {
-      examples: [
-        ['doctor boat', 'on the machine of the server, as the operator'],
-        [
-          'doctor --url http://192.168.1.10:8080 --credential-file boat.token',
-          "from the device's network, with the device's own token",
-        ],
+  serverCommand(program, 'doctor', 'Find out why a device gets no readings through.', {
+    examples: [
+      ['doctor boat', 'on the machine of the server, as the operator'],
+      [
+        'doctor --url http://192.168.1.10:8080 --credential-file boat.token',
+        "from the device's network, with the device's own token",
       ],
-      notes: [
-        'doctor checks the name, ports, TLS certificate, readiness and clock of the server, and tests the credential over HTTP and MQTT. It shows when the thing was last seen and which of its writes were refused, with advice for each fault. It finds records that lie in the future (of all things, if no thing is named), and names the command that removes them. For a server that forwards, it shows the operator whether records get through. It writes nothing.',
-        'A note is not a fault. Notes report a missing thing name, a session that may only read, a refused write before the newest stored record, topics that a thing was granted but the server does not relay, and (to the operator) credentials that the server refused since its start.',
-      ],
-      exit: '0 no fault; 1 faults, each with advice; 2 wrong command line',
-    },
-  )
+    ],
+    notes: [
+      'doctor checks the name, ports, TLS certificate, readiness and clock of the server, and tests the credential over HTTP and MQTT. It shows when the thing was last seen and which of its writes were refused, with advice for each fault. It finds records that lie in the future (of all things, if no thing is named), and names the command that removes them. For a server that forwards, it shows the operator whether records get through. It writes nothing.',
+      'A note is not a fault. Notes report a missing thing name, a session that may only read, a refused write before the newest stored record, topics that a thing was granted but the server does not relay, and (to the operator) credentials that the server refused since its start.',
+    ],
+    exit: '0 no fault; 1 faults, each with advice; 2 wrong command line',
+  })
+    .argument('[thing]', "id or unique name; left out with a thing's own token")
+    .option('--mqtt-url <url>', 'MQTT address, such as mqtts://host:8883; default: as the server says')
+    .action(doctor)
 }
 
 async function doctor(named: string | undefined, flags: Flags): Promise<void> {

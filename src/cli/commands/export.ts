@@ -1,9 +1,8 @@
 import type { Command } from 'commander'
 import type { ServerClient } from '../client/client.ts'
-import { type ConnectionFlags, connect, noteIfSome, withConnection } from '../client/connection.ts'
+import { type ConnectionFlags, connect, noteIfSome, serverCommand } from '../client/connection.ts'
 import { describeThing, findThing, type ListedThing, type NamedThing } from '../client/named-thing.ts'
 import { usageError } from '../exit.ts'
-import { withHelp } from '../help.ts'
 import { counted, grouped, print } from '../output.ts'
 import { Progress } from '../progress.ts'
 import { listResources, resourcePath } from '../reading/read-records.ts'
@@ -20,16 +19,10 @@ interface Flags extends ConnectionFlags {
 type Append = (part: string) => Promise<void>
 
 export function addExport(program: Command): void {
-  withHelp(
-    withConnection(program, 'export', 'Write all records of things as NDJSON.')
-      .argument('[thing]', "id or unique name; left out with a thing's own token")
-      .option('--all', 'all things that the credential may read')
-      .option(
-        '--output <file>',
-        'file for the export, which appears only when it is complete; default stdout, also -',
-      )
-      .option('--json', 'report the counts on stderr as JSON')
-      .action(exportThings),
+  serverCommand(
+    program,
+    'export',
+    'Write all records of things as NDJSON.',
     {
       examples: [
         ['export boat --output boat.ndjson', 'one thing'],
@@ -39,7 +32,15 @@ export function addExport(program: Command): void {
         'A line is {"thingId","name","key","value","datetime","geo"?}. The records of a resource come oldest first. The last line of $settings restores the present document. Tokens, sessions and codes are only in a backup.',
       ],
     },
+    'report the counts on stderr as JSON',
   )
+    .argument('[thing]', "id or unique name; left out with a thing's own token")
+    .option('--all', 'all things that the credential may read')
+    .option(
+      '--output <file>',
+      'file for the export, which appears only when it is complete; default stdout, also -',
+    )
+    .action(exportThings)
 }
 
 async function exportThings(named: string | undefined, flags: Flags): Promise<void> {

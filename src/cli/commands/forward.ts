@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { printable } from '../../core/json/printable.ts'
-import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
+import { type ConnectionFlags, connect, serverCommand } from '../client/connection.ts'
 import type { Forwarding, ForwardingAnswer } from '../client/forwarding.ts'
 import { failure, usageError } from '../exit.ts'
 import { withHelp } from '../help.ts'
@@ -44,17 +44,12 @@ export function addForward(program: Command): void {
       exit: '0 stopped by SIGTERM or Ctrl-C; 1 failed, with a line on stderr; 2 wrong command line',
     },
   )
-  withHelp(
-    withConnection(program, 'forwarding', 'Show how far forwarding to the central server has come.')
-      .option('--json', 'one JSON document')
-      .action(forwarding),
-    {
-      examples: [
-        ['forwarding', 'what waits, which things are held back, which records were refused'],
-        ['forwarding --json | jq .waiting.records', 'the number of records that wait'],
-      ],
-    },
-  )
+  serverCommand(program, 'forwarding', 'Show how far forwarding to the central server has come.', {
+    examples: [
+      ['forwarding', 'what waits, which things are held back, which records were refused'],
+      ['forwarding --json | jq .waiting.records', 'the number of records that wait'],
+    ],
+  }).action(forwarding)
 }
 
 async function forward(command: Command, { to, things }: { to?: string; things?: string }): Promise<void> {

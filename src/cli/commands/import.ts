@@ -2,10 +2,9 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
+import { type ConnectionFlags, connect, serverCommand } from '../client/connection.ts'
 import { findThing, readPrincipal, thingCalled } from '../client/named-thing.ts'
 import { failure, usageError } from '../exit.ts'
-import { withHelp } from '../help.ts'
 import type { Addressed } from '../load/batches.ts'
 import { LoadState } from '../load/load-state.ts'
 import { load } from '../load/loader.ts'
@@ -23,25 +22,18 @@ interface Flags extends ConnectionFlags {
 }
 
 export function addImport(program: Command): void {
-  withHelp(
-    withConnection(program, 'import', 'Write the records of an export, and compare the counts at the end.')
-      .argument('<file>', 'NDJSON of thingwire export')
-      .option(
-        '--to <thing>',
-        'id or unique name of the thing for the records, if the file contains one thing',
-      )
-      .option('--json', 'one JSON document')
-      .action(importFile),
-    {
-      examples: [
-        ['import all.ndjson', 'into things of the same id or name; other things are created'],
-        ['import boat.ndjson --to ketch', 'the records of boat into another thing'],
-      ],
-      notes: [
-        'If import is interrupted, run it again: it continues where it stopped, and it stores nothing twice. At the end it compares the number of records of each resource with the file. A new thing has a new id and needs a new token (thingwire tokens add).',
-      ],
-    },
-  )
+  serverCommand(program, 'import', 'Write the records of an export, and compare the counts at the end.', {
+    examples: [
+      ['import all.ndjson', 'into things of the same id or name; other things are created'],
+      ['import boat.ndjson --to ketch', 'the records of boat into another thing'],
+    ],
+    notes: [
+      'If import is interrupted, run it again: it continues where it stopped, and it stores nothing twice. At the end it compares the number of records of each resource with the file. A new thing has a new id and needs a new token (thingwire tokens add).',
+    ],
+  })
+    .argument('<file>', 'NDJSON of thingwire export')
+    .option('--to <thing>', 'id or unique name of the thing for the records, if the file contains one thing')
+    .action(importFile)
 }
 
 async function importFile(file: string, flags: Flags): Promise<void> {

@@ -2,10 +2,9 @@ import type { Command } from 'commander'
 import { csvField } from '../../core/record/record-text.ts'
 import { timeZoneOf } from '../../core/time/time-zone.ts'
 import { RefusedError, type ServerClient } from '../client/client.ts'
-import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
+import { type ConnectionFlags, connect, serverCommand } from '../client/connection.ts'
 import { findThing, isCalled, type NamedThing, readPrincipal } from '../client/named-thing.ts'
 import { CommandError, failure, usageError } from '../exit.ts'
-import { withHelp } from '../help.ts'
 import { print, printJson, printLine, table, valueText } from '../output.ts'
 import {
   knownKeys,
@@ -34,55 +33,51 @@ const columnFunctions = ['avg', 'min', 'max', 'count', 'first', 'last']
 const headOfRecords = ['datetime', 'lat', 'long', 'value']
 
 export function addRead(program: Command): void {
-  withHelp(
-    withConnection(program, 'read', 'Read records of a resource, newest first.')
-      .argument('[thing]', "id or unique name; left out with a thing's own token")
-      .argument(
-        '[key]',
-        'key of the resource, or with --aggregate or --points of several, separated by commas; without it, the newest record of each resource',
-      )
-      .option(
-        '--from <time>',
-        'start of the range, such as 2026-11-21 or 2026-11-21T09:30:00Z; in UTC, or in the zone of --tz, if it names none',
-      )
-      .option('--to <time>', 'end of the range, exclusive: for one day, give the next day')
-      .option(
-        '--limit <n>',
-        `maximum number of records, or of intervals of each key; default ${tableRecords} in a table, else all`,
-      )
-      .option('--order <asc|desc>', 'oldest first (asc) or newest first (desc, the default)')
-      .option('--aggregate <functions>', 'for each interval one or more of avg,min,max,sum,count,first,last')
-      .option('--interval <length>', 'length of an interval, such as 30s, 5m, 1h, 1d or 1mo')
-      .option(
-        '--points <n>',
-        'in place of --aggregate and --interval: avg, min, max, count, first and last of at most n intervals of a round length',
-      )
-      .option(
-        '--tz <zone>',
-        'time zone of days and months, and of --from and --to, such as Europe/Madrid; default UTC',
-      )
-      .option('--empty', 'include intervals without records')
-      .option('--csv', 'CSV: datetime,value,lat,long')
-      .option('--ndjson', 'one JSON object a line; the default if stdout is not a terminal')
-      .option('--json', 'one JSON document')
-      .option('--sparkline', 'one line of bars for the range')
-      .action(read),
-    {
-      examples: [
-        ['read boat depth --from 2026-11-20 --csv > depth.csv', 'from a day on, into a file'],
-        ['read boat depth --aggregate avg,min,max --interval 5m', 'one row for five minutes'],
-        [
-          'read boat depth,wind --aggregate avg --interval 1d --tz Europe/Madrid',
-          'days of a time zone, of two resources',
-        ],
-        ['read boat depth --points 800 --csv > chart.csv', 'for a chart that is 800 pixels wide'],
-        ['read boat depth --sparkline', 'a chart in one line'],
+  serverCommand(program, 'read', 'Read records of a resource, newest first.', {
+    examples: [
+      ['read boat depth --from 2026-11-20 --csv > depth.csv', 'from a day on, into a file'],
+      ['read boat depth --aggregate avg,min,max --interval 5m', 'one row for five minutes'],
+      [
+        'read boat depth,wind --aggregate avg --interval 1d --tz Europe/Madrid',
+        'days of a time zone, of two resources',
       ],
-      notes: [
-        'For $geo and $settings read shows the present state. With a range or --limit it shows the written records.',
-      ],
-    },
-  )
+      ['read boat depth --points 800 --csv > chart.csv', 'for a chart that is 800 pixels wide'],
+      ['read boat depth --sparkline', 'a chart in one line'],
+    ],
+    notes: [
+      'For $geo and $settings read shows the present state. With a range or --limit it shows the written records.',
+    ],
+  })
+    .argument('[thing]', "id or unique name; left out with a thing's own token")
+    .argument(
+      '[key]',
+      'key of the resource, or with --aggregate or --points of several, separated by commas; without it, the newest record of each resource',
+    )
+    .option(
+      '--from <time>',
+      'start of the range, such as 2026-11-21 or 2026-11-21T09:30:00Z; in UTC, or in the zone of --tz, if it names none',
+    )
+    .option('--to <time>', 'end of the range, exclusive: for one day, give the next day')
+    .option(
+      '--limit <n>',
+      `maximum number of records, or of intervals of each key; default ${tableRecords} in a table, else all`,
+    )
+    .option('--order <asc|desc>', 'oldest first (asc) or newest first (desc, the default)')
+    .option('--aggregate <functions>', 'for each interval one or more of avg,min,max,sum,count,first,last')
+    .option('--interval <length>', 'length of an interval, such as 30s, 5m, 1h, 1d or 1mo')
+    .option(
+      '--points <n>',
+      'in place of --aggregate and --interval: avg, min, max, count, first and last of at most n intervals of a round length',
+    )
+    .option(
+      '--tz <zone>',
+      'time zone of days and months, and of --from and --to, such as Europe/Madrid; default UTC',
+    )
+    .option('--empty', 'include intervals without records')
+    .option('--csv', 'CSV: datetime,value,lat,long')
+    .option('--ndjson', 'one JSON object a line; the default if stdout is not a terminal')
+    .option('--sparkline', 'one line of bars for the range')
+    .action(read)
 }
 
 async function read(first: string | undefined, second: string | undefined, flags: Flags): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { ServerClient } from '../client/client.ts'
-import { type ConnectionFlags, connect, noteIfSome, withConnection } from '../client/connection.ts'
+import { type ConnectionFlags, connect, noteIfSome, serverCommand } from '../client/connection.ts'
 import {
   called,
   findThing,
@@ -11,7 +11,6 @@ import {
   readPrincipal,
 } from '../client/named-thing.ts'
 import { CommandError, failure, usageError } from '../exit.ts'
-import { withHelp } from '../help.ts'
 import { counted, grouped, printJson, printLine, table } from '../output.ts'
 import { Progress } from '../progress.ts'
 import { knownKeys } from '../reading/read-records.ts'
@@ -42,35 +41,31 @@ interface Wanted {
 type Removed = Resource & Pick<RecordsInRange, 'records'> & Partial<RecordsInRange>
 
 export function addRemove(program: Command): void {
-  withHelp(
-    withConnection(program, 'remove', 'Remove records of a thing, or of all things.')
-      .argument('[thing]', "id of the thing; left out with --all-things, or with a thing's own token")
-      .argument('[keys...]', 'keys of the resources')
-      .option('--all-things', 'of all things that the credential may read; needs --from or --to')
-      .option('--all-keys', 'of all resources')
-      .option(
-        '--from <time>',
-        'start of the range, such as 2026-11-21 or 2026-11-21T09:30:00Z; in UTC if it names no zone',
-      )
-      .option('--to <time>', 'end of the range, exclusive: for one day, give the next day')
-      .option('--dry-run', "show what would be removed, and remove nothing; also accepts a thing's name")
-      .option('--json', 'one JSON document')
-      .action(remove),
-    {
-      examples: [
-        [
-          'remove --all-things --all-keys --from 2026-11-22 --dry-run',
-          'what a clock that was ahead has left behind today',
-        ],
-        ['remove abcdefgh234567ab depth speed --from 2026-11-01 --to 2026-11-02', 'one day of two resources'],
+  serverCommand(program, 'remove', 'Remove records of a thing, or of all things.', {
+    examples: [
+      [
+        'remove --all-things --all-keys --from 2026-11-22 --dry-run',
+        'what a clock that was ahead has left behind today',
       ],
-      notes: [
-        'Nobody can undo a removal: try it with --dry-run first. doctor names the range of records that lie in the future.',
-        "The server accepts the admin key and the operator's write sessions, and the token of a thing if its option allowThingDelete is set.",
-        'Without --from and --to all records of a resource are removed; for $geo and $settings also the state. A removal that was interrupted can be run again. The dry run does not count what was written to a path of $settings that is no longer in the document.',
-      ],
-    },
-  )
+      ['remove abcdefgh234567ab depth speed --from 2026-11-01 --to 2026-11-02', 'one day of two resources'],
+    ],
+    notes: [
+      'Nobody can undo a removal: try it with --dry-run first. doctor names the range of records that lie in the future.',
+      "The server accepts the admin key and the operator's write sessions, and the token of a thing if its option allowThingDelete is set.",
+      'Without --from and --to all records of a resource are removed; for $geo and $settings also the state. A removal that was interrupted can be run again. The dry run does not count what was written to a path of $settings that is no longer in the document.',
+    ],
+  })
+    .argument('[thing]', "id of the thing; left out with --all-things, or with a thing's own token")
+    .argument('[keys...]', 'keys of the resources')
+    .option('--all-things', 'of all things that the credential may read; needs --from or --to')
+    .option('--all-keys', 'of all resources')
+    .option(
+      '--from <time>',
+      'start of the range, such as 2026-11-21 or 2026-11-21T09:30:00Z; in UTC if it names no zone',
+    )
+    .option('--to <time>', 'end of the range, exclusive: for one day, give the next day')
+    .option('--dry-run', "show what would be removed, and remove nothing; also accepts a thing's name")
+    .action(remove)
 }
 
 async function remove(first: string | undefined, others: readonly string[], flags: Flags): Promise<void> {

@@ -1,11 +1,10 @@
 import type { Command } from 'commander'
 import { signInLink } from '../../core/token.ts'
 import type { ServerClient } from '../client/client.ts'
-import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
+import { type ConnectionFlags, connect, serverCommand } from '../client/connection.ts'
 import { isCalled, type ListedThing, readPrincipal, thingCalled } from '../client/named-thing.ts'
 import { grantsOf, type TopicFlags, type TopicGrant, topicColumn, withTopics } from '../client/topic-flags.ts'
 import { refuseToken, usageError } from '../exit.ts'
-import { withHelp } from '../help.ts'
 import { printResult, table } from '../output.ts'
 
 interface CreateFlags extends ConnectionFlags, TopicFlags {
@@ -38,18 +37,8 @@ export function addSessions(program: Command): void {
     .command('sessions')
     .description('Credentials for people, pages and apps, limited to some things, some rights and a time.')
 
-  withHelp(
-    withTopics(withConnection(sessions, 'create', 'Create a session and show its token once.'))
-      .argument('[things...]', "ids or unique names; not needed with a thing's own token")
-      .option('--all', 'for all things, also later ones')
-      .option('--write', 'allow writing; default is reading only')
-      .option(
-        '--expires-in <time>',
-        "lifetime, such as 30m, 12h or 7d; default 1 day, at most 366 days, or 30 days with a thing's token",
-      )
-      .option('--json', 'one JSON document')
-      .action(create),
-    {
+  withTopics(
+    serverCommand(sessions, 'create', 'Create a session and show its token once.', {
       examples: [
         ['sessions create boat --expires-in 7d', 'for a page that shows boat for a week'],
         ['sessions create --all --write --json', 'for an app that writes to all things for a day'],
@@ -58,31 +47,30 @@ export function addSessions(program: Command): void {
           'for an MQTT client of the house, on topics that the server relays (its option topics)',
         ],
       ],
-    },
+    }),
   )
-  withHelp(
-    withConnection(sessions, 'list', 'List the live sessions, without their tokens.')
-      .option('--json', 'one JSON document')
-      .action(list),
-    {
-      examples: [
-        ['sessions list', 'things, access and end of each session'],
-        ['sessions list --json', 'the same for a program'],
-      ],
-    },
-  )
-  withHelp(
-    withConnection(sessions, 'revoke', 'End a session; its connections close within a second.')
-      .argument('<sessionId>', 'id, as sessions list shows it')
-      .option('--json', 'one JSON document')
-      .action(revoke),
-    {
-      examples: [
-        ['sessions revoke q3v5k2a7m4x6', 'its token is refused from now on'],
-        ['sessions list', 'shows the id'],
-      ],
-    },
-  )
+    .argument('[things...]', "ids or unique names; not needed with a thing's own token")
+    .option('--all', 'for all things, also later ones')
+    .option('--write', 'allow writing; default is reading only')
+    .option(
+      '--expires-in <time>',
+      "lifetime, such as 30m, 12h or 7d; default 1 day, at most 366 days, or 30 days with a thing's token",
+    )
+    .action(create)
+  serverCommand(sessions, 'list', 'List the live sessions, without their tokens.', {
+    examples: [
+      ['sessions list', 'things, access and end of each session'],
+      ['sessions list --json', 'the same for a program'],
+    ],
+  }).action(list)
+  serverCommand(sessions, 'revoke', 'End a session; its connections close within a second.', {
+    examples: [
+      ['sessions revoke q3v5k2a7m4x6', 'its token is refused from now on'],
+      ['sessions list', 'shows the id'],
+    ],
+  })
+    .argument('<sessionId>', 'id, as sessions list shows it')
+    .action(revoke)
 }
 
 async function create(named: readonly string[], flags: CreateFlags): Promise<void> {

@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
 import { printable } from '../../core/json/printable.ts'
-import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
+import { type ConnectionFlags, connect, serverCommand } from '../client/connection.ts'
 import { findThing, isCalled, readPrincipal } from '../client/named-thing.ts'
-import { withHelp } from '../help.ts'
 import { printLine, valueText } from '../output.ts'
 import { eventsOf } from '../reading/event-source.ts'
 import { knownKeys, type ReadRecord } from '../reading/read-records.ts'
@@ -12,13 +11,10 @@ interface Flags extends ConnectionFlags {
 }
 
 export function addTail(program: Command): void {
-  withHelp(
-    withConnection(program, 'tail', 'Show new readings of a thing as they arrive.')
-      .argument('[thing]', "id or unique name; left out with a thing's own token")
-      .argument('[keys...]', 'show only these keys')
-      .option('--ndjson', 'one JSON object a line; the default if stdout is not a terminal')
-      .option('--json', 'the same as --ndjson')
-      .action(tail),
+  serverCommand(
+    program,
+    'tail',
+    'Show new readings of a thing as they arrive.',
     {
       examples: [
         ['tail boat', 'all new readings, until Ctrl-C'],
@@ -28,7 +24,12 @@ export function addTail(program: Command): void {
         'After a lost connection tail connects again and shows the missed readings, without a gap, if the server still keeps them (docs/use/streams.md says for how long). If not, a line on stderr says so, and thingwire read has the readings.',
       ],
     },
+    'the same as --ndjson',
   )
+    .argument('[thing]', "id or unique name; left out with a thing's own token")
+    .argument('[keys...]', 'show only these keys')
+    .option('--ndjson', 'one JSON object a line; the default if stdout is not a terminal')
+    .action(tail)
 }
 
 async function tail(first: string | undefined, rest: readonly string[], flags: Flags): Promise<void> {

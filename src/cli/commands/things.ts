@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { printable } from '../../core/json/printable.ts'
 import type { ServerClient } from '../client/client.ts'
-import { type ConnectionFlags, connect, noteIfSome, withConnection } from '../client/connection.ts'
+import { type ConnectionFlags, connect, noteIfSome, serverCommand } from '../client/connection.ts'
 import {
   describeThing,
   findNamed,
@@ -18,7 +18,6 @@ import {
   withTopics,
 } from '../client/topic-flags.ts'
 import { failure, usageError } from '../exit.ts'
-import { withHelp } from '../help.ts'
 import { counted, printJson, printLine, printResult, table } from '../output.ts'
 
 export function addThings(program: Command): void {
@@ -26,12 +25,8 @@ export function addThings(program: Command): void {
     .command('things')
     .description('Create, list, rename and delete things, and give them topics.')
 
-  withHelp(
-    withTopics(withConnection(things, 'create', 'Create a thing and show its token once.'))
-      .argument('[name]', 'name for people; need not be unique')
-      .option('--json', 'one JSON document')
-      .action(create),
-    {
+  withTopics(
+    serverCommand(things, 'create', 'Create a thing and show its token once.', {
       examples: [
         ['things create boat', 'a thing called boat'],
         [
@@ -42,73 +37,60 @@ export function addThings(program: Command): void {
       notes: [
         'The token is the credential of the device. The server keeps only its hash. If another thing has the same name, a line on stderr says so.',
       ],
-    },
+    }),
   )
-  withHelp(
-    withConnection(things, 'list', 'List the things that the credential may read.')
-      .option('--name <text>', 'only things with this text in their name, in any case')
-      .option('--bbox <west,south,east,north>', 'only things with a position in this box, in degrees')
-      .option('--json', 'one JSON document')
-      .action(list),
-    {
-      examples: [
-        ['things list', 'all things, and when each was last seen'],
-        ['things list --bbox 23,59,24,61 --json', 'things near Porkkala, with their positions'],
-      ],
-    },
-  )
-  withHelp(
-    withConnection(things, 'rename', 'Rename a thing.')
-      .argument('<thing>', 'id, or a name that is unique')
-      .argument('<name>', 'new name')
-      .option('--json', 'one JSON document')
-      .action(rename),
-    {
-      examples: [
-        ['things rename boat ketch', 'boat is called ketch from now on'],
-        ['things rename abcdefgh234567ab boat', 'a thing that has no name yet, by its id'],
-      ],
-    },
-  )
-  withHelp(
-    withTopics(
-      withConnection(
-        things,
-        'topics',
-        'Show which topics besides those of things a thing may use, or give it others in their place.',
-      ),
-    )
-      .argument('<thing>', 'id, or a name that is unique')
-      .option('--none', 'remove all topics')
-      .option('--json', 'one JSON document')
-      .action(topics),
-    {
-      examples: [
-        ['things topics plug', 'which ones it may use'],
-        [
-          "things topics plug --write-topic 'tele/plug/#' --read-topic 'cmnd/plug/#'",
-          'these and no others; the server needs the option topics',
+    .argument('[name]', 'name for people; need not be unique')
+    .action(create)
+  serverCommand(things, 'list', 'List the things that the credential may read.', {
+    examples: [
+      ['things list', 'all things, and when each was last seen'],
+      ['things list --bbox 23,59,24,61 --json', 'things near Porkkala, with their positions'],
+    ],
+  })
+    .option('--name <text>', 'only things with this text in their name, in any case')
+    .option('--bbox <west,south,east,north>', 'only things with a position in this box, in degrees')
+    .action(list)
+  serverCommand(things, 'rename', 'Rename a thing.', {
+    examples: [
+      ['things rename boat ketch', 'boat is called ketch from now on'],
+      ['things rename abcdefgh234567ab boat', 'a thing that has no name yet, by its id'],
+    ],
+  })
+    .argument('<thing>', 'id, or a name that is unique')
+    .argument('<name>', 'new name')
+    .action(rename)
+  withTopics(
+    serverCommand(
+      things,
+      'topics',
+      'Show which topics besides those of things a thing may use, or give it others in their place.',
+      {
+        examples: [
+          ['things topics plug', 'which ones it may use'],
+          [
+            "things topics plug --write-topic 'tele/plug/#' --read-topic 'cmnd/plug/#'",
+            'these and no others; the server needs the option topics',
+          ],
+          ['things topics plug --none', 'none at all'],
         ],
-        ['things topics plug --none', 'none at all'],
-      ],
-      notes: ['Connections of a thing that had more before are closed; the device connects again.'],
-    },
+        notes: ['Connections of a thing that had more before are closed; the device connects again.'],
+      },
+    ),
   )
-  withHelp(
-    withConnection(things, 'delete', 'Delete a thing with its tokens and its records.')
-      .argument('<id>', 'id of the thing; a name is not enough')
-      .option('--json', 'one JSON document')
-      .action(remove),
-    {
-      examples: [
-        [
-          'things delete abcdefgh234567ab',
-          'the thing is gone at once; its records are removed in the background',
-        ],
-        ['export abcdefgh234567ab --output boat.ndjson', 'keep the records first'],
+    .argument('<thing>', 'id, or a name that is unique')
+    .option('--none', 'remove all topics')
+    .action(topics)
+  serverCommand(things, 'delete', 'Delete a thing with its tokens and its records.', {
+    examples: [
+      [
+        'things delete abcdefgh234567ab',
+        'the thing is gone at once; its records are removed in the background',
       ],
-    },
-  )
+      ['export abcdefgh234567ab --output boat.ndjson', 'keep the records first'],
+    ],
+  })
+    .argument('<id>', 'id of the thing; a name is not enough')
+    .action(remove)
 }
 
 async function create(name: string | undefined, flags: ConnectionFlags & TopicFlags): Promise<void> {

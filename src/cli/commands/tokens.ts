@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
-import { type ConnectionFlags, connect, withConnection } from '../client/connection.ts'
+import { type ConnectionFlags, connect, serverCommand } from '../client/connection.ts'
 import { thingCalled } from '../client/named-thing.ts'
 import { refuseToken } from '../exit.ts'
-import { withHelp } from '../help.ts'
 import { printResult, table } from '../output.ts'
 
 interface ListedToken {
@@ -16,46 +15,34 @@ const thing = ['<thing>', 'id, or a name that is unique'] as const
 export function addTokens(program: Command): void {
   const tokens = program.command('tokens').description('Add, list and revoke the tokens of a thing.')
 
-  withHelp(
-    withConnection(tokens, 'add', 'Add a token to a thing and show it once.')
-      .argument(...thing)
-      .option('--json', 'one JSON document')
-      .action(add),
-    {
-      examples: [
-        ['tokens add boat', 'a second token; the first one stays valid'],
-        ['tokens add boat --json | jq -r .thingToken > boat.token', 'only the token, into a file'],
-      ],
-      notes: [
-        'To replace a token without losing a reading: add a token, give it to the device, wait until tokens list shows it as used, revoke the old one.',
-      ],
-    },
-  )
-  withHelp(
-    withConnection(tokens, 'list', 'List the ids of the tokens of a thing.')
-      .argument(...thing)
-      .option('--json', 'one JSON document')
-      .action(list),
-    {
-      examples: [
-        ['tokens list boat', 'the ids, and whether each token was ever used'],
-        ['tokens list boat --json', 'the same for a program'],
-      ],
-    },
-  )
-  withHelp(
-    withConnection(tokens, 'revoke', 'End a token; its connections close within a second.')
-      .argument(...thing)
-      .argument('<tokenId>', 'id, as tokens list shows it')
-      .option('--json', 'one JSON document')
-      .action(revoke),
-    {
-      examples: [
-        ['tokens revoke boat q3v5k2a7', 'this token is refused from now on'],
-        ['tokens add boat', 'do this first, so that the device stays connected'],
-      ],
-    },
-  )
+  serverCommand(tokens, 'add', 'Add a token to a thing and show it once.', {
+    examples: [
+      ['tokens add boat', 'a second token; the first one stays valid'],
+      ['tokens add boat --json | jq -r .thingToken > boat.token', 'only the token, into a file'],
+    ],
+    notes: [
+      'To replace a token without losing a reading: add a token, give it to the device, wait until tokens list shows it as used, revoke the old one.',
+    ],
+  })
+    .argument(...thing)
+    .action(add)
+  serverCommand(tokens, 'list', 'List the ids of the tokens of a thing.', {
+    examples: [
+      ['tokens list boat', 'the ids, and whether each token was ever used'],
+      ['tokens list boat --json', 'the same for a program'],
+    ],
+  })
+    .argument(...thing)
+    .action(list)
+  serverCommand(tokens, 'revoke', 'End a token; its connections close within a second.', {
+    examples: [
+      ['tokens revoke boat q3v5k2a7', 'this token is refused from now on'],
+      ['tokens add boat', 'do this first, so that the device stays connected'],
+    ],
+  })
+    .argument(...thing)
+    .argument('<tokenId>', 'id, as tokens list shows it')
+    .action(revoke)
 }
 
 async function add(named: string, flags: ConnectionFlags): Promise<void> {
