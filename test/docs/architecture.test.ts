@@ -60,6 +60,13 @@ describe('docs/architecture.md', () => {
     expect([...there, ...folders].filter(room => !named.includes(room))).toEqual([])
   })
 
+  it('says where to begin for each section of the contract', () => {
+    const sections = [...readFileSync('docs/contract.md', 'utf8').matchAll(/^### (\d+\.\d+) /gm)]
+    const rows = [...page.matchAll(/^\|[^|]+\| ([\d., ]+) \| .*`(?:src|web)\//gm)]
+    const named = new Set(rows.flatMap(([, numbers = '']) => numbers.split(', ')))
+    expect(sections.map(([, number = '']) => number).filter(number => !named.has(number))).toEqual([])
+  })
+
   it('names files that exist', () => {
     expect(filesIn(page).length).toBeGreaterThan(30)
     expect(filesIn(page).filter(file => !existsSync(file))).toEqual([])
