@@ -20,6 +20,8 @@ export interface ForwardReport {
   readonly dropped: number
   /** Things that the central server refuses. Their records wait. `since` is in milliseconds. */
   readonly held: readonly { readonly thingId: string; readonly why: string; readonly since: number }[]
+  /** Things that activation codes made at the central server: by thing id here, the thing id there. */
+  readonly activated: ReadonlyMap<string, string>
   /** The latest refused records, newest first. */
   readonly refused: readonly RefusedRecord[]
 }

@@ -1,7 +1,8 @@
 import { connect, ErrorWithSubackPacket, type IClientOptions, type MqttClient } from 'mqtt'
 import type { Redactor } from '../core/refusals/redactor.ts'
-import { isToken } from '../core/token.ts'
+import { isThingId, isToken } from '../core/token.ts'
 import type { Target } from './target.ts'
+import type { ActivatedThing } from './thing-map.ts'
 
 /** The central server cannot be reached, or the connection has ended. Trying again may help. */
 export class LinkDown extends Error {}
@@ -194,18 +195,19 @@ export async function reach(target: Target): Promise<void> {
   }
 }
 
-/** Exchanges an activation code for a token of a thing (contract §7.2). @throws LinkDown, ThingHeld */
-export async function activate(target: Target, code: string): Promise<string> {
+/** Exchanges an activation code for a thing of the central server (contract §7.2). @throws LinkDown, ThingHeld */
+export async function activate(target: Target, code: string): Promise<ActivatedThing> {
   const client = connectTo(target, {})
   let timer: NodeJS.Timeout | undefined
   try {
     await connected(client, target)
-    return await new Promise<string>((resolve, reject) => {
+    return await new Promise<ActivatedThing>((resolve, reject) => {
       client.once('close', () => reject(new LinkDown('the connection was closed')))
       client.on('message', (_topic, payload) => {
-        const token = tokenIn(payload)
-        if (token === undefined) reject(new ThingHeld('its answer to the activation contains no token'))
-        else resolve(token)
+        const answer = objectIn(payload)
+        const [token, thingId] = [String(answer.thingToken), String(answer.thingId)]
+        if (isToken(token) && isThingId(thingId)) resolve({ token, thingId })
+        else reject(new ThingHeld('its answer to the activation contains no token'))
       })
       client.subscribe(`v2/activations/${code}/forward`, { qos: 1 }, error => {
         const held = (why: string) => reject(new ThingHeld(why))
@@ -288,11 +290,6 @@ function parseRefusal(payload: Buffer, redactor: Redactor): Refusal | undefined 
     Number.isSafeInteger(error?.index) ? [{ index: error.index as number, ...textsIn(error) }] : [],
   )
   return typeof id === 'string' ? { ...textsIn(refusal), errors: blamed, id } : undefined
-}
-
-function tokenIn(payload: Buffer): string | undefined {
-  const { thingToken } = objectIn(payload)
-  return typeof thingToken === 'string' && isToken(thingToken) ? thingToken : undefined
 }
 
 /** @returns an empty object if the payload is not a JSON object */

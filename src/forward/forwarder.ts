@@ -177,6 +177,7 @@ export class Forwarder implements LogReader, ForwardReporter {
       dropped: this.#dropped,
       held: this.#held().flatMap(({ thingId, held }) => (held ? [{ thingId, ...held }] : [])),
       refused: await this.#progress.refused(limit),
+      activated: this.#options.map.activated,
     }
   }
 
@@ -348,12 +349,12 @@ class Activations {
     if (!passage) throw new Error('the thing map no longer names it')
     if ('token' in passage) return passage.token
     return await this.#link.attempt(stop, async target => {
-      const token = await activate(target, passage.code)
-      await this.#map.keep(thingId, token)
+      const activated = await activate(target, passage.code)
+      await this.#map.keep(thingId, activated)
       // The token must be used now, because the next activation with the same code would otherwise return the same thing.
-      const connection = await Connection.open(target, token, `forward.${thingId}`)
+      const connection = await Connection.open(target, activated.token, `forward.${thingId}`)
       connection.close()
-      return token
+      return activated.token
     })
   }
 }

@@ -6,10 +6,18 @@ import { activationCodeForm, isThingId, isToken } from '../core/token.ts'
 /** The map's entry for a thing: the thing's token at the central server, or an activation code for getting a token. */
 export type Passage = { readonly token: string } | { readonly code: string }
 
+/** A thing of the central server that an activation code made. */
+export interface ActivatedThing {
+  readonly token: string
+  readonly thingId: string
+}
+
 type Entries = ReadonlyMap<string, Passage | undefined>
 
 /** Stands for every thing that the map does not name. */
 const others = '*'
+/** Member of the tokens file with the ids of activated things. */
+const activatedName = 'activated'
 /** Interval at which the file is checked for changes, milliseconds. */
 const watchEvery = 2_000
 
@@ -22,6 +30,8 @@ export class ThingMap {
   #version: string
   /** Tokens obtained with activation codes, by thing id. */
   readonly #tokens: Map<string, string>
+  /** The things that activation codes made at the central server: by thing id here, the thing id there. */
+  readonly activated: Map<string, string>
   #keeping: Promise<void> = Promise.resolve()
 
   /**
@@ -35,7 +45,9 @@ export class ThingMap {
     // The version is taken before the file is read, so a change in between is noticed later.
     this.#version = versionOf(file)
     this.#entries = readEntries(file)
-    this.#tokens = readTokens(tokensFile)
+    const kept = readKept(tokensFile)
+    this.#tokens = stringsIn(kept)
+    this.activated = stringsIn(kept[activatedName])
   }
 
   /** The ids of the things that the map names. */
@@ -61,16 +73,18 @@ export class ThingMap {
     return token === undefined ? entry : { token }
   }
 
-  /** Stores a token durably, before its first use. */
-  async keep(thingId: string, token: string): Promise<void> {
-    this.#tokens.set(thingId, token)
+  /** Stores the token of a thing durably, before its first use. */
+  async keep(thingId: string, activated: ActivatedThing): Promise<void> {
+    this.#tokens.set(thingId, activated.token)
+    this.activated.set(thingId, activated.thingId)
     const keeping = this.#keeping.catch(() => {}).then(() => writePrivate(this.#tokensFile, this.#text()))
     this.#keeping = keeping
     await keeping
   }
 
   #text(): string {
-    return `${JSON.stringify(Object.fromEntries(this.#tokens), null, 2)}\n`
+    const [tokens, activated] = [this.#tokens, this.activated].map(each => Object.fromEntries(each))
+    return `${JSON.stringify({ ...tokens, [activatedName]: activated }, null, 2)}\n`
   }
 
   /** Reads the file on each change. @param onChange called after a read, with an error if it failed @returns a stop function */
@@ -157,14 +171,18 @@ function shown(name: string): string {
   return name.length < 24 ? JSON.stringify(name) : `a name of ${name.length} characters`
 }
 
-function readTokens(file: string): Map<string, string> {
+function readKept(file: string): Readonly<Record<string, unknown>> {
   try {
-    const tokens = Object.entries(readObject(file))
-    return new Map(tokens.filter((entry): entry is [string, string] => typeof entry[1] === 'string'))
+    return { ...readObject(file) }
   } catch (error) {
-    if ((error as { cause?: NodeJS.ErrnoException }).cause?.code === 'ENOENT') return new Map()
+    if ((error as { cause?: NodeJS.ErrnoException }).cause?.code === 'ENOENT') return {}
     throw error
   }
+}
+
+function stringsIn(object: unknown): Map<string, string> {
+  const entries = Object.entries(object ?? {})
+  return new Map(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'))
 }
 
 function readObject(file: string): object {

@@ -43,6 +43,13 @@ async function publish({ thingToken }: Thing, body: object): Promise<void> {
 }
 
 describe('the page of a thing', () => {
+  it('says why numbers that are sent as text have no chart', async () => {
+    const thing = await createNamedThing(server(), 'text')
+    await write(server(), thing, { values: [{ key: 'temp', value: '21.9' }] })
+    const page = await open(thing)
+    await expectText(region(page, 'temp'), 'Send the number without quotes: "value":21.9')
+  })
+
   it('moves the value and the chart with a write from each door', async () => {
     const thing = await createNamedThing(server(), 'live')
     // Apart, so that the chart has a point for each.

@@ -172,6 +172,22 @@ describe('thingwire doctor', () => {
     expect(await notes([thingId])).toContainEqual(expect.objectContaining({ check: 'last seen' }))
   })
 
+  it.each([
+    ['"21.5"', true],
+    ['" 1e3 "', true],
+    ['"-4"', true],
+    ['21.5', false],
+    ['"ON"', false],
+    ['""', false],
+    ['"21.5 C"', false],
+    ['true', false],
+  ])('notes a number that is sent as text: %s %s', async (value, isNoted) => {
+    const thing = await createThing(server)
+    await write(server, thing, { values: [{ key: 'temp', value: JSON.parse(value) }] })
+    const noted = (await notes([thing.thingId])).filter(({ check }) => check === 'values')
+    expect(noted).toHaveLength(isNoted ? 1 : 0)
+  })
+
   it('notes for the operator that credentials were refused at the doors', async () => {
     const own = await serverOfTest()
     const found = async () =>

@@ -52,7 +52,14 @@ describe('thingwire export and import', () => {
     const other = await serverOfTest()
     const setup = { server: other, environment }
     expect(await jsonOf(['import', file], setup)).toMatchObject({ resources: 4, thingsMade: 2 })
-    expect(await jsonOf(['import', file], setup)).toMatchObject({ resources: 4, thingsMade: 0 })
+    const again = await runCommand(['import', file, '--json'], setup)
+    expect(JSON.parse(again.stdout)).toMatchObject({ resources: 4, thingsMade: 0 })
+    expect(again.stderr).toMatch(
+      new RegExp(
+        `^thingwire: note: boat \\(${boat.thingId}\\) goes into \\w{16}, which has the same name$`,
+        'm',
+      ),
+    )
     const { things } = await jsonOf<{ things: { thingId: string; position?: object }[] }>(
       ['things', 'list', '--name', 'boat'],
       setup,

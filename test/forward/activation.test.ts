@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { ask, createThing, write } from '../helpers/http-client.ts'
+import { runCli } from '../helpers/server-process.ts'
 import { eventually } from '../helpers/waiting.ts'
 import { twoServersOfTest } from './two-servers-of-test.ts'
 
@@ -28,6 +29,13 @@ it('activates new things with a code, once each, and keeps their tokens', async 
     '/v2/admin/things',
   )
   expect(there.length).toBe(3)
+  const { activated } = await servers.forwarding()
+  expect(activated.map(each => each.thingId).sort()).toEqual(things.map(({ thingId }) => thingId).sort())
+  expect(activated.map(each => each.there).sort()).toEqual(there.map(({ thingId }) => thingId).sort())
+  const args = ['forwarding', '--url', servers.edge.url, '--data-dir', servers.edgeDir]
+  const { stdout } = await runCli({ args })
+  for (const { thingId, there } of activated)
+    expect(stdout).toMatch(new RegExp(`^${thingId} .*${there}$`, 'm'))
   const places = []
   for (const { thingId } of there) {
     const path = `/v2/things/${thingId}/resources/place?limit=10`

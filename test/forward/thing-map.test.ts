@@ -2,7 +2,7 @@ import { chmod, readFile, rename, stat, symlink, writeFile } from 'node:fs/promi
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createThingId, createToken } from '../../src/core/token.ts'
-import { ThingMap } from '../../src/forward/thing-map.ts'
+import { type ActivatedThing, ThingMap } from '../../src/forward/thing-map.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
 const [one, two, three] = [createThingId(), createThingId(), createThingId()]
@@ -36,11 +36,22 @@ describe('ThingMap', () => {
   it('keeps a token that a code gave, for its owner alone', async () => {
     const { file, tokens } = await files({ [one]: code, [two]: code })
     const map = new ThingMap(file, tokens)
-    const given = [createToken(), createToken()] as const
-    await Promise.all([map.keep(one, given[0]), map.keep(two, given[1])])
+    const given = [one, two].map(() => ({ token: createToken(), thingId: createThingId() }))
+    const kept = [one, two].map((thingId, at) => map.keep(thingId, given[at] as ActivatedThing))
+    await Promise.all(kept)
     const later = new ThingMap(file, tokens)
-    expect([one, two].map(thingId => later.passageOf(thingId))).toEqual(given.map(each => ({ token: each })))
+    const passages = [one, two].map(thingId => later.passageOf(thingId))
+    expect(passages).toEqual(given.map(({ token }) => ({ token })))
+    expect([...later.activated]).toEqual([one, two].map((thingId, at) => [thingId, given[at]?.thingId]))
     expect((await stat(tokens)).mode & 0o077).toBe(0)
+  })
+
+  it('reads tokens that an earlier version kept, without the ids of the central server', async () => {
+    const { file, tokens } = await files({ [one]: code })
+    await writeFile(tokens, JSON.stringify({ [one]: token }), { mode: 0o600 })
+    const map = new ThingMap(file, tokens)
+    expect(map.passageOf(one)).toEqual({ token })
+    expect(map.activated.size).toBe(0)
   })
 
   it('takes over a changed file, and goes on with the old one where the new one is no map', async () => {

@@ -27,6 +27,7 @@ interface Forwarding {
   }[]
   readonly unknownThings: readonly string[]
   readonly omittedThings: readonly string[]
+  readonly activated: readonly { readonly thingId: string; readonly there: string }[]
 }
 
 /** A server that forwards (`edge`) and a central one, with a way between them that can be cut. Whoever opens them ends them. */

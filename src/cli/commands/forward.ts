@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import { printable } from '../../core/json/printable.ts'
+import type { Forwarding, ForwardingAnswer } from '../../http/routes/admin-forward.ts'
 import { type ConnectionFlags, connect, serverCommand } from '../client/connection.ts'
-import type { Forwarding, ForwardingAnswer } from '../client/forwarding.ts'
+import { describeThing } from '../client/named-thing.ts'
 import { failure, usageError } from '../exit.ts'
 import { withHelp } from '../help.ts'
 import { counted, printResult, table } from '../output.ts'
@@ -10,6 +11,8 @@ import { loadServerOptions, serverFlags } from './serve.ts'
 
 const sendLater =
   'Refused records stay in the store here. To send one later: thingwire read <thing> <key> --from <time> --to <time> here, into a file for thingwire write --file at the central server.'
+
+const activatedHead = ['activated thing', 'name here', 'thing id at the central server']
 
 /** `thingwire forward` and `thingwire forwarding`. */
 export function addForward(program: Command): void {
@@ -99,7 +102,12 @@ async function tryTarget(options: Awaited<ReturnType<typeof loadServerOptions>>)
 async function forwarding(flags: ConnectionFlags): Promise<void> {
   const client = await connect(flags, 'operator')
   const answer = await client.call<ForwardingAnswer>('/v2/admin/forward')
-  await printResult(flags, answer, answer.target === null ? 'The server forwards nothing.' : textOf(answer))
+  if (answer.target === null) return await printResult(flags, answer, 'The server forwards nothing.')
+  const rows = (answer.activated ?? []).map(async ({ thingId, there }) => {
+    return [thingId, (await describeThing(client, thingId))?.name ?? '', there]
+  })
+  const activated = rows.length === 0 ? '' : `\n\n${table(activatedHead, await Promise.all(rows))}`
+  await printResult(flags, answer, textOf(answer) + activated)
 }
 
 function textOf(forwarding: Forwarding): string {

@@ -1,5 +1,5 @@
+import type { ForwardingAnswer } from '../../http/routes/admin-forward.ts'
 import { RefusedError, type ServerClient } from '../client/client.ts'
-import type { ForwardingAnswer } from '../client/forwarding.ts'
 import { readPrincipal } from '../client/named-thing.ts'
 import { counted } from '../output.ts'
 import { type Finding, fault, note, ok } from './finding.ts'

@@ -10,18 +10,22 @@ import {
 } from '../client/named-thing.ts'
 import { shownGrants } from '../client/topic-flags.ts'
 import { durationText } from '../progress.ts'
-import { newestRecords } from '../reading/read-records.ts'
+import { newestRecords, type ReadRecord } from '../reading/read-records.ts'
 import { type Finding, fault, note, ok } from './finding.ts'
 import { refusedWriteFindings } from './refused-writes.ts'
 
 /** Checks when the thing was last seen, and what the server has refused lately. */
 export async function checkThing(client: ServerClient, named: string | undefined): Promise<Finding[]> {
   const thing = await findThing(client, named)
-  const newest = await newestRecord(client, thing.thingId)
+  const records = (await newestRecords(client, thing.thingId)).flatMap(({ values }) => values)
+  const newest = newestPast(records)
   const principal = await readPrincipal(client)
   const listed = principal.kind === 'thing' ? undefined : await describeThing(client, thing.thingId)
   const relayed = listed?.topics?.length && listed.lastSeen !== null ? Date.parse(listed.lastSeen) : undefined
-  const refused = await refusedWriteFindings(client, thing.thingId, newest, relayed)
+  const refused = [
+    ...textFindings(records),
+    ...(await refusedWriteFindings(client, thing.thingId, newest, relayed)),
+  ]
   // If this command uses the thing's own token, `lastSeen` is the time of this command and says nothing about the device.
   if (principal.kind === 'thing') return refused
   if (listed) return [seenFinding(listed, newest), ...topicFindings(principal, listed), ...refused]
@@ -40,11 +44,24 @@ function topicFindings(principal: Principal, { thingId, topics = [] }: ListedThi
 }
 
 /** Datetime of the newest record that is not in the future, milliseconds since the epoch; undefined if there is none. */
-async function newestRecord(client: ServerClient, thingId: string): Promise<number | undefined> {
-  const all = await newestRecords(client, thingId)
-  const times = all.flatMap(({ values }) => values.map(({ datetime }) => Date.parse(datetime)))
+function newestPast(records: readonly ReadRecord[]): number | undefined {
+  const times = records.map(({ datetime }) => Date.parse(datetime))
   const past = times.filter(time => time <= Date.now())
   return past.length === 0 ? undefined : Math.max(...past)
+}
+
+/** Notes on keys whose numbers are sent as text. */
+function textFindings(records: readonly ReadRecord[]): Finding[] {
+  const isNumber = (text: string) => text.trim() !== '' && Number.isFinite(Number(text))
+  const found = records.filter(({ value }) => typeof value === 'string' && isNumber(value))
+  const [one] = found
+  if (!one) return []
+  const keys = found
+    .slice(0, 20)
+    .map(({ key }) => key)
+    .join(', ')
+  const text = `${keys}: numbers sent as text, which charts and averages leave out, such as ${JSON.stringify(one.value)}`
+  return [note('values', text, `send the number without quotes: "value":${one.value}`)]
 }
 
 function seenFinding(thing: ListedThing, newest: number | undefined): Finding {

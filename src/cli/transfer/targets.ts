@@ -47,7 +47,10 @@ export class Targets {
         `${called.length} things are called ${wanted}: rename all but one (thingwire things rename <id> <name>), or import a file of this thing alone with --to <id>`,
         called,
       )
-    return called[0] ?? (await this.#make(thingId, wanted))
+    const [target] = called
+    if (target === undefined) return await this.#make(thingId, wanted)
+    console.error(`thingwire: note: ${wanted} (${thingId}) goes into ${target}, which has the same name`)
+    return target
   }
 
   async #make(sourceId: string, name: string): Promise<string> {

@@ -36,14 +36,19 @@ const forwarding = z.object({
   ),
   unknownThings: z.array(thingId),
   omittedThings: z.array(thingId),
+  activated: z.array(z.object({ thingId, there: thingId })),
 })
+
+/** The answer to `GET /v2/admin/forward`. Servers of older versions omit the members behind `refused`. Times are RFC 3339. */
+export type Forwarding = z.infer<typeof forwarding>
+export type ForwardingAnswer = { readonly target: null } | Forwarding
 
 const readForward: Operation = {
   id: 'readForward',
   group: 'Operator',
   summary: 'Read how far forwarding to the central server has come',
   description:
-    '`waiting`: what the central server has not acknowledged; it grows while a backlog from before the start is counted (`counted` is false). `forwarded`: since the start. `held`: things that the central server does not accept, whose records wait. `refused`: the newest records that it has refused for good, newest first. `unknownThings`: ids in the thing map that no thing of this server has. `omittedThings`: the first 100 things of this server that the thing map does not have, so that they are not forwarded. `mapProblem`: why a changed thing map is not used. `target` is null if the server forwards nothing.',
+    '`waiting`: what the central server has not acknowledged; it grows while a backlog from before the start is counted (`counted` is false). `forwarded`: since the start. `held`: things that the central server does not accept, whose records wait. `refused`: the newest records that it has refused for good, newest first. `unknownThings`: ids in the thing map that no thing of this server has. `omittedThings`: the first 100 things of this server that the thing map does not have, so that they are not forwarded. `activated`: things that activation codes made at the central server, each with its id `there`. `mapProblem`: why a changed thing map is not used. `target` is null if the server forwards nothing.',
   credential: 'admin',
   parameters: [limit('refused records', 100, 1_000)],
   answers: {
@@ -58,6 +63,7 @@ const readForward: Operation = {
       refused: [],
       unknownThings: [],
       omittedThings: [],
+      activated: [],
     }),
   },
   refusals: [...ofAdmin, 'invalid_limit'],
@@ -107,6 +113,7 @@ function describe({ target, isConnected, problem, waiting, isCounted, oldest, ..
       oldest: oldest === undefined ? undefined : formatDatetime(oldest),
     },
     forwarded: report.forwarded,
+    activated: [...report.activated].map(([thingId, there]) => ({ thingId, there })),
     refusedRecords: report.refusedCount,
     droppedRecords: report.dropped,
     held: report.held.map(({ thingId, why, since }) => ({ thingId, why, since: formatDatetime(since) })),

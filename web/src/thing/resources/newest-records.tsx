@@ -24,8 +24,16 @@ export function NewestRecords({ signedIn, thingId, resourceKey, values }: Newest
     fetchNewest(api, thingId, resourceKey, shownRecords, abort.signal).then(setRecords, () => {})
     return () => abort.abort()
   }, [api, thingId, resourceKey, latest])
+  const text = typeof latest?.value === 'string' ? latest.value.trim() : ''
+  const isNumber = text !== '' && Number.isFinite(Number(text))
   return (
     <div class="scroll">
+      {isNumber && (
+        <p class="muted">
+          These values are text, so there is no chart. Send the number without quotes:{' '}
+          <code>"value":{text}</code>
+        </p>
+      )}
       <table>
         <caption>The newest {shownRecords} readings</caption>
         <thead>
