@@ -33,17 +33,11 @@ export async function warnOfUnservedTopics(
   }
   try {
     let things = 0
-    for await (const thing of allPages(async cursor => {
-      const { things, next } = await registry.list({ limit: 1_000, ...cursor })
-      return [things, next]
-    }))
-      things += note(thing)
+    const readThings = (cursor: object) => registry.list({ limit: 1_000, ...cursor })
+    for await (const thing of allPages(readThings, page => page.things)) things += note(thing)
     let others = 0
-    for await (const session of allPages(async cursor => {
-      const { sessions: page, next } = await sessions.list({ limit: 1_000, ...cursor })
-      return [page, next]
-    }))
-      others += note(session)
+    const readSessions = (cursor: object) => sessions.list({ limit: 1_000, ...cursor })
+    for await (const session of allPages(readSessions, page => page.sessions)) others += note(session)
     if (filters.size === 0) return
     const shown = [...filters].slice(0, filtersShown).join(', ') + (filters.size > filtersShown ? ', …' : '')
     log.warn(

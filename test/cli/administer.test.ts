@@ -1,7 +1,9 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { onThisMachine, urlForBrowsers } from '../../src/server/reachable.ts'
 import { createThing } from '../helpers/http-client.ts'
+import { serverOfTest } from '../helpers/of-test.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { jsonOf, runCommand } from './command.ts'
 import { type Served, serve } from './serve.ts'
@@ -197,6 +199,17 @@ describe('thingwire, as the operator,', () => {
     expect(await runCommand(['write', 'n=1'], withOld)).toMatchObject({ code: 4, stdout: '' })
     const withNew = { server: { url: server.url }, environment: { THINGWIRE_TOKEN: added.thingToken } }
     expect(await runCommand(['write', 'n=1'], withNew)).toMatchObject({ code: 0 })
+  })
+
+  it('says how another device reaches the page, where the server listens on more than loopback', async () => {
+    const everywhere = await serverOfTest({ args: ['--host', '0.0.0.0'] })
+    const url = onThisMachine(everywhere.url)
+    const place = urlForBrowsers(url.replace('127.0.0.1', '0.0.0.0'))
+    const line = `On another device the link begins with ${place} in place of ${url}.`
+    const args = ['sessions', 'create', '--all']
+    const here = { server: { url, adminKey: everywhere.adminKey } }
+    expect((await runCommand(args, here)).stdout.includes(line)).toBe(place !== url)
+    expect((await runCommand(args, { server })).stdout).not.toContain('On another device')
   })
 
   it('makes sessions that may do what they are for, lists and revokes them', async () => {

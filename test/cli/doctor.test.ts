@@ -188,6 +188,16 @@ describe('thingwire doctor', () => {
     expect(noted).toHaveLength(isNoted ? 1 : 0)
   })
 
+  it('notes a record that is some hours ahead', async () => {
+    const thing = await createThing(server)
+    const at = (ahead: number) => new Date(Date.now() + ahead).toISOString()
+    const noted = async () => (await notes([thing.thingId])).filter(({ check }) => check === 'values')
+    await write(server, thing, { values: [{ key: 'a', value: 1, datetime: at(60_000) }] })
+    expect(await noted()).toEqual([])
+    await write(server, thing, { values: [{ key: 'b', value: 1, datetime: at(7_200_000) }] })
+    expect(await noted()).toMatchObject([{ text: expect.stringMatching(/^b has a record of .* ahead/) }])
+  })
+
   it('notes for the operator that credentials were refused at the doors', async () => {
     const own = await serverOfTest()
     const found = async () =>

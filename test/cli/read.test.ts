@@ -139,6 +139,19 @@ describe('thingwire read', () => {
     )
   })
 
+  it('--tz is the zone of --from and --to of records, too, and of nothing else', async () => {
+    const limit = ['--order', 'asc', '--limit', '1', '--ndjson', '--tz']
+    for (const [from, to, zone] of [
+      ['2025-06-01', '2025-06-02', 'Pacific/Auckland'],
+      ['2025-05-31', '2025-06-01', 'America/New_York'],
+    ] as const) {
+      const text = await read('n', '--from', from, '--to', to, ...limit, zone)
+      expect(text).toContain('"datetime":"2025-06-01T00:00:00.000Z"')
+    }
+    const alone = await runCommand(['read', 'n', '--tz', 'Europe/Madrid'], { server })
+    expect(alone).toMatchObject({ code: 2, stderr: expect.stringMatching(/--tz needs --aggregate/) })
+  })
+
   it('--tz is the zone of --from and --to that name none', async () => {
     const query = ['--aggregate', 'count', '--interval', '1d', '--tz', 'Europe/Madrid', '--empty', '--ndjson']
     const ofDay = '{"datetime":"2025-05-31T22:00:00.000Z","count":2500}\n'

@@ -51,11 +51,9 @@ export function createRegistry({
 
     async named(name) {
       const found: ThingSummary[] = []
-      const all = allPages(async cursor => {
-        const { things, next } = await list({ name, limit: 1_000, ...cursor })
-        return [things, next]
-      })
-      for await (const thing of all) if (thing.name === name) found.push(thing)
+      const read = (cursor: object) => list({ name, limit: 1_000, ...cursor })
+      for await (const thing of allPages(read, ({ things }) => things))
+        if (thing.name === name) found.push(thing)
       return found
     },
 

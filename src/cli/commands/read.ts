@@ -308,12 +308,16 @@ export async function queryOf(options: ReadOptions): Promise<ReadQuery> {
     )
   } else if (aggregate === undefined) {
     const why = 'needs --aggregate and --interval, or --points'
-    refuseOthers(options, ['from', 'to', 'limit', 'order'], why)
+    const isRange = from !== undefined || to !== undefined
+    refuseOthers(options, ['from', 'to', 'limit', 'order', ...(isRange ? (['tz'] as const) : [])], why)
   }
   const zone = tz === undefined ? undefined : await timeZoneOf(tz)
   if (tz !== undefined && !zone)
     throw usageError(`--tz must be a time zone such as Europe/Berlin, but it is ${tz}`)
-  return { ...timeRange(from, to, zone), order, aggregate, interval, points, tz, empty }
+  const range = { ...timeRange(from, to, zone), order }
+  return aggregate === undefined && points === undefined
+    ? range
+    : { ...range, aggregate, interval, points, tz, empty }
 }
 
 /** @throws CommandError usage */

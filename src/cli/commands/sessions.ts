@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { signInLink } from '../../core/token.ts'
-import type { ServerClient } from '../client/client.ts'
+import { urlForBrowsers } from '../../server/reachable.ts'
+import { orIfRefused, type ServerClient } from '../client/client.ts'
 import { type ConnectionFlags, connect, serverCommand } from '../client/connection.ts'
 import { isCalled, type ListedThing, readPrincipal, thingCalled } from '../client/named-thing.ts'
 import { grantsOf, type TopicFlags, type TopicGrant, topicColumn, withTopics } from '../client/topic-flags.ts'
@@ -91,7 +92,7 @@ async function create(named: readonly string[], flags: CreateFlags): Promise<voi
     if (!isOwn)
       throw usageError('the token of a thing can create sessions only for this thing: name no other thing')
     const made = await client.post<NewSession>(`/v2/things/${principal.thingId}/sessions`, terms)
-    return await show(client.url, made, flags)
+    return await show(client, made, flags)
   }
   const isForNoThing = !flags.all && named.length === 0
   if ((flags.all && named.length > 0) || (isForNoThing && topics.length === 0)) {
@@ -102,23 +103,31 @@ async function create(named: readonly string[], flags: CreateFlags): Promise<voi
     : await Promise.all(named.map(async name => (await thingCalled(client, name)).thingId))
   const body = { things, ...terms, ...(topics.length > 0 && { topics }) }
   const made = await client.post<NewSession>('/v2/admin/sessions', body)
-  await show(isForNoThing ? undefined : client.url, made, flags)
+  await show(isForNoThing ? undefined : client, made, flags)
 }
 
-/** @param url URL of the page; undefined if the session is for no thing, since the page would be empty */
-async function show(url: string | undefined, made: NewSession, flags: CreateFlags): Promise<void> {
+/** @param client for the link of the page; undefined if the session is for no thing, since the page would be empty */
+async function show(client: ServerClient | undefined, made: NewSession, flags: CreateFlags): Promise<void> {
   const { sessionToken, sessionId, expiresAt } = made
-  const link = url === undefined ? undefined : signInLink(url, sessionToken)
+  const answer = { sessionId, expiresAt, sessionToken }
   const lines = [`id    ${sessionId}`, `until ${expiresAt}`, `token ${sessionToken}`]
-  if (link) lines.push(`link  ${link}`)
-  const once = link
-    ? 'Token and link are shown only once. The link opens the page signed in.'
-    : 'The token is shown only once.'
-  await printResult(
-    flags,
-    { sessionId, expiresAt, sessionToken, ...(link && { link }) },
-    [...lines, once].join('\n'),
+  if (!client) return await printResult(flags, answer, [...lines, 'The token is shown only once.'].join('\n'))
+  const link = signInLink(client.url, sessionToken)
+  const once = 'Token and link are shown only once. The link opens the page signed in.'
+  const text = [...lines, `link  ${link}`, once, ...(await placeForOthers(client))].join('\n')
+  await printResult(flags, { ...answer, link }, text)
+}
+
+/** How another device reaches the page, if the link has the loopback address and the server listens on others too. */
+async function placeForOthers(client: ServerClient): Promise<string[]> {
+  const facts = await orIfRefused(client.call<{ loopback: boolean }>('/dashboard.json'), 404, {
+    loopback: true,
+  })
+  const place = urlForBrowsers(
+    client.url.replace(/\/\/(127\.0\.0\.1|localhost|\[::1\])(?=:|\/|$)/, '//0.0.0.0'),
   )
+  if (facts.loopback || place === client.url) return []
+  return [`On another device the link begins with ${place} in place of ${client.url}.`]
 }
 
 async function list(flags: ConnectionFlags): Promise<void> {

@@ -41,7 +41,7 @@ export async function checkFutureRecords(
       if (last > found.last) found.last = last
     }
   }
-  if (found.records === 0) return [ok(check, 'no record lies in the future')]
+  if (found.records === 0) return [ok(check, 'no record is more than 24 h ahead')]
   const where = `in ${counted(found.resources, 'resource')} of ${counted(found.things, 'thing')}`
   const text = `${counted(found.records, 'record')} ${where} after ${from}, the latest at ${found.last}`
   return [fault(check, text, advice(principal, found, { from, serverTime }))]

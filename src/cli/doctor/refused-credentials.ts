@@ -10,10 +10,10 @@ const reasons = [
   'missing_credential',
   'too_many_failed_credentials',
 ]
-/** By metric. Over MQTT, `forbidden` means that a client without a credential used a topic that has no token. */
+/** By metric. Over MQTT, `forbidden` and `not_found` mean that a client without a credential used a topic that has no token. */
 const refusals: Readonly<Record<string, readonly string[]>> = {
   http_errors: reasons,
-  mqtt_broken_off: [...reasons, 'forbidden'],
+  mqtt_broken_off: [...reasons, 'forbidden', 'not_found'],
   mqtt_connects: ['4', '5'],
 }
 const sample =
@@ -38,9 +38,9 @@ export async function checkRefusedCredentials(client: ServerClient): Promise<Fin
   const isWill = refused.some(text => text.includes('CONNACK 5'))
   const ofWill =
     '. CONNACK 5 can also mean that the server refused a will: then thingwire doctor <thing> names it, and the token is right'
-  const isElsewhere = refused.some(text => text.includes('forbidden'))
+  const isElsewhere = refused.some(text => /forbidden|not_found/.test(text))
   const ofTopic =
-    '. forbidden means that a client without a credential used a topic of its own: it must publish on things/<token>/write instead'
+    '. forbidden and not_found mean that a client without a credential used a topic without a token: it must publish on things/<token>/write instead'
   const advice = `a device or a command has a wrong, revoked or missing credential, or a session in the place of a token, where the id of the thing belongs; for a device create a new token: thingwire tokens add <thing>${isWill ? ofWill : ''}${isElsewhere ? ofTopic : ''}`
   return [note(check, `the server has refused credentials since its start: ${refused.join(', ')}`, advice)]
 }

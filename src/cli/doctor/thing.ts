@@ -14,6 +14,9 @@ import { newestRecords, type ReadRecord } from '../reading/read-records.ts'
 import { type Finding, fault, note, ok } from './finding.ts'
 import { refusedWriteFindings } from './refused-writes.ts'
 
+/** How far the clock of a device may be ahead without a note, milliseconds. */
+const tolerance = 300_000
+
 /** Checks when the thing was last seen, and what the server has refused lately. */
 export async function checkThing(client: ServerClient, named: string | undefined): Promise<Finding[]> {
   const thing = await findThing(client, named)
@@ -23,7 +26,7 @@ export async function checkThing(client: ServerClient, named: string | undefined
   const listed = principal.kind === 'thing' ? undefined : await describeThing(client, thing.thingId)
   const relayed = listed?.topics?.length && listed.lastSeen !== null ? Date.parse(listed.lastSeen) : undefined
   const refused = [
-    ...textFindings(records),
+    ...valueFindings(records),
     ...(await refusedWriteFindings(client, thing.thingId, newest, relayed)),
   ]
   // If this command uses the thing's own token, `lastSeen` is the time of this command and says nothing about the device.
@@ -50,18 +53,24 @@ function newestPast(records: readonly ReadRecord[]): number | undefined {
   return past.length === 0 ? undefined : Math.max(...past)
 }
 
-/** Notes on keys whose numbers are sent as text. */
-function textFindings(records: readonly ReadRecord[]): Finding[] {
+/** Notes on numbers that are sent as text, and on a record whose datetime is some minutes or hours ahead. */
+function valueFindings(records: readonly ReadRecord[]): Finding[] {
   const isNumber = (text: string) => text.trim() !== '' && Number.isFinite(Number(text))
-  const found = records.filter(({ value }) => typeof value === 'string' && isNumber(value))
-  const [one] = found
-  if (!one) return []
-  const keys = found
-    .slice(0, 20)
-    .map(({ key }) => key)
-    .join(', ')
-  const text = `${keys}: numbers sent as text, which charts and averages leave out, such as ${JSON.stringify(one.value)}`
-  return [note('values', text, `send the number without quotes: "value":${one.value}`)]
+  const texts = records.filter(({ value }) => typeof value === 'string' && isNumber(value)).slice(0, 20)
+  const ordinary = records.filter(({ key }) => !key.startsWith('$'))
+  const ahead = ordinary.filter(({ datetime }) => Date.parse(datetime) > Date.now() + tolerance)
+  const keys = texts.map(({ key }) => key).join(', ')
+  const why = 'a time without a zone is UTC: send UTC, or the offset, as in 2026-11-21T09:30:00+02:00'
+  return [
+    ...texts.slice(0, 1).map(({ value }) => {
+      const text = `${keys}: numbers sent as text, which charts and averages leave out, such as "${value}"`
+      return note('values', text, `send the number without quotes: "value":${value}`)
+    }),
+    ...ahead.slice(0, 1).map(({ key, datetime }) => {
+      const text = `${key} has a record of ${datetime}, which is ahead: it stays the latest until then`
+      return note('values', text, `${why}; or is the clock of the device ahead?`)
+    }),
+  ]
 }
 
 function seenFinding(thing: ListedThing, newest: number | undefined): Finding {

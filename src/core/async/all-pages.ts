@@ -1,12 +1,13 @@
-/** Yields the items of a list that is read by pages. @param read reads the page at a cursor, or the first one, and returns the next cursor */
-export async function* allPages<Item>(
-  read: (cursor: { readonly cursor?: string }) => Promise<readonly [readonly Item[], string | undefined]>,
+/** Yields the items of all pages. @param read reads the page at a cursor, or the first one @param itemsOf the items of a page */
+export async function* allPages<Page extends { readonly next?: string }, Item>(
+  read: (cursor: { readonly cursor?: string }) => Promise<Page>,
+  itemsOf: (page: Page) => readonly Item[],
 ): AsyncGenerator<Item> {
   let cursor: { readonly cursor?: string } = {}
   for (;;) {
-    const [page, next] = await read(cursor)
-    yield* page
-    if (next === undefined) return
-    cursor = { cursor: next }
+    const page = await read(cursor)
+    yield* itemsOf(page)
+    if (page.next === undefined) return
+    cursor = { cursor: page.next }
   }
 }

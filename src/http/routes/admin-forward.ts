@@ -90,11 +90,8 @@ export function adminForwardRoute(scope: FastifyInstance, { forward, registry }:
 /** The first 100 things that the thing map does not have. */
 async function omittedBy(forward: ForwardReporter, registry: ThingRegistry): Promise<string[]> {
   const omitted: string[] = []
-  const all = allPages(async cursor => {
-    const { things, next } = await registry.list({ limit: 1_000, ...cursor })
-    return [things, next]
-  })
-  for await (const { thingId } of all) {
+  const read = (cursor: object) => registry.list({ limit: 1_000, ...cursor })
+  for await (const { thingId } of allPages(read, ({ things }) => things)) {
     if (forward.omits(thingId)) omitted.push(thingId)
     if (omitted.length === maximumOmitted) break
   }

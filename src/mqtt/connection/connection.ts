@@ -106,7 +106,9 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     this.inbound = new Inbound(socket, this, reading)
     this.acks = new Acks(socket, this.inbound, reading.time, observer)
     // If the broker still has packets to read, it closes the connection after reading them.
-    socket.once('end', () => this.broker.end() || socket.destroy())
+    socket.once('end', () => this.broker.end() || void this.inbound.whenIdle().then(() => socket.destroy()))
+    // Otherwise the socket would close at the client's end, before a refusal of its last packet could close it with the reason.
+    socket.allowHalfOpen = true
     socket.once('error', error => this.broker.close(error))
   }
 

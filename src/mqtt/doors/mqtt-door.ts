@@ -352,13 +352,14 @@ class PacketDoor implements PacketHandler {
     if (cmd === 'puback' || cmd === 'pubcomp') broker.acked(messageId)
   }
 
-  /** Discards the will before the connection is closed, so the will cannot apply afterwards even if the process dies. */
-  #takeLeave(): Promise<void> | undefined {
+  /**
+   * Discards the will before the connection is closed, so the will cannot apply afterwards even if the process dies. An earlier
+   * packet that is refused meanwhile closes the connection with its reason, for the log.
+   */
+  async #takeLeave(): Promise<void> {
     const connection = this.#connection
     connection.disconnected()
-    const forgetting = this.#parts.forgetWill(connection)
-    if (forgetting) return forgetting.then(() => connection.leave())
+    await Promise.all([this.#parts.forgetWill(connection), connection.inbound.whenIdle()])
     connection.leave()
-    return undefined
   }
 }

@@ -1,13 +1,15 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Reason } from '../../errors.ts'
 
-const credentialReasons: ReadonlySet<Reason> = new Set([
-  'unknown_thing_token',
-  'invalid_session',
-  'missing_credential',
-  'unknown_activation_code',
-  'forbidden',
-  'too_many_failed_credentials',
+/** What the log says of each logged reason behind its name. */
+const reasonTexts: ReadonlyMap<Reason, string> = new Map([
+  ['unknown_thing_token', ''],
+  ['invalid_session', ''],
+  ['missing_credential', ''],
+  ['unknown_activation_code', ''],
+  ['too_many_failed_credentials', ''],
+  ['forbidden', ': its credential, or the lack of one, does not allow this'],
+  ['not_found', ': its topic names a thing by neither its token nor its id'],
 ])
 
 /** Texts by CONNACK return code. Code 3 is not the client's fault, so it is left out; its causes are logged elsewhere. */
@@ -24,13 +26,12 @@ interface Peer {
 }
 
 /**
- * Logs that a client was refused because of its credential, since MQTT does not send the reason to the client. The log samples
+ * Logs that a client was refused because of its credential or topic, since MQTT does not send the reason to the client. The log samples
  * lines by their text, so the text contains the reason: many refusals for one reason do not hide a refusal for another reason.
  */
 export function logRejected(log: FastifyBaseLogger, reason: Reason, peer: Peer): void {
-  const text =
-    reason === 'forbidden' ? `${reason}: its credential, or the lack of one, does not allow this` : reason
-  if (credentialReasons.has(reason)) log.info({ ...peer, reason }, `client turned away: ${text}`)
+  const text = reasonTexts.get(reason)
+  if (text !== undefined) log.info({ ...peer, reason }, `client turned away: ${reason}${text}`)
 }
 
 export function logConnectRefused(log: FastifyBaseLogger, returnCode: number, peer: Peer): void {

@@ -182,7 +182,7 @@ function watchRefusals(app: FastifyInstance, observations: Observations): void {
     const reason = refusalReason(reply)
     if (reason !== undefined) {
       observations.httpErrors.add(reason)
-      logRejected(request.log, reason, { address: request.ip })
+      if (reason !== 'not_found') logRejected(request.log, reason, { address: request.ip })
     }
     done()
   })

@@ -1,3 +1,5 @@
+import { connect } from 'node:net'
+import { generate } from 'mqtt-packet'
 import { describe, expect, it } from 'vitest'
 import { createToken } from '../../../src/core/token.ts'
 import { CollectedLog } from '../../helpers/collected-log.ts'
@@ -39,6 +41,32 @@ describe('the log', () => {
       requestId: expect.any(String),
     })
     expect(log.lines().join()).not.toContain(thingToken.slice(0, 8))
+  })
+
+  it.each([
+    ['garage/temp', 'forbidden'],
+    ['things/garage/write', 'not_found'],
+    [`things/${'a'.repeat(16)}/write`, 'missing_credential'],
+    [`things/${createToken()}/write`, 'unknown_thing_token'],
+  ])('names why it turned away who publishes %s at QoS 0 and leaves: %s', async (topic, reason) => {
+    const log = new CollectedLog()
+    const service = await DoorService.start({ log: log.logger })
+    const packets = [
+      {
+        cmd: 'connect',
+        clientId: 'once',
+        clean: true,
+        keepalive: 60,
+        protocolId: 'MQTT',
+        protocolVersion: 4,
+      },
+      { cmd: 'publish', topic, payload: '21.5', qos: 0, dup: false, retain: false },
+      { cmd: 'disconnect' },
+    ] as const
+    const { hostname, port } = new URL(service.mqttUrl)
+    // As mosquitto_pub does: nothing is awaited behind DISCONNECT.
+    connect({ host: hostname, port: Number(port) }).end(Buffer.concat(packets.map(each => generate(each))))
+    expect(JSON.parse(await log.until(/client turned away/))).toMatchObject({ ...from, reason })
   })
 
   it('has nothing of this where the credential is right and the write is wrong', async () => {
