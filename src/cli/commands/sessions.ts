@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
 import { signInLink } from '../../core/token.ts'
-import { urlForBrowsers } from '../../server/reachable.ts'
 import { orIfRefused, type ServerClient } from '../client/client.ts'
 import { type ConnectionFlags, connect, serverCommand } from '../client/connection.ts'
 import { isCalled, type ListedThing, readPrincipal, thingCalled } from '../client/named-thing.ts'
@@ -120,6 +119,7 @@ async function show(client: ServerClient | undefined, made: NewSession, flags: C
 
 /** How another device reaches the page, if the link has the loopback address and the server listens on others too. */
 async function placeForOthers(client: ServerClient): Promise<string[]> {
+  const { urlForBrowsers } = await import('../../server/reachable.ts')
   const facts = await orIfRefused(client.call<{ loopback: boolean }>('/dashboard.json'), 404, {
     loopback: true,
   })
