@@ -61,7 +61,7 @@ const pagesTests = ['docs/runner/pages', 'package/tarball', 'browser/picture'].m
 /** More than a minute of silence behind proxies with their own times: `npm run silence`. */
 const silenceTest = 'test/proxies/silence.test.ts'
 
-/** What takes some 20 s on two cores, and needs nothing beside Node: `npm run fast`. */
+/** What takes some 80 s on two cores, and needs nothing beside Node: `npm run fast`. */
 const fastTests = ['access', 'core', 'http', 'live', 'mqtt', 'store/level', 'web'].map(
   folder => `test/${folder}/**/*.test.ts`,
 )
