@@ -75,11 +75,14 @@ function parse(body: string): Record<string, unknown> {
 function pathsIn(sent: Buffer): Set<string> {
   const echoes = new Set<string>()
   for (const [, target = ''] of sent.toString('latin1').matchAll(/^[A-Za-z]+[ \t]+(\S+)/gm)) {
-    const [path = '', query = ''] = target.split('?', 2)
-    // What has no value is a name, and a refusal names a parameter that is unknown.
-    const values = query.split('&').flatMap(parameter => parameter.split(/=(.*)/s).slice(1, 2))
+    const [path = '', query = ''] = target.split(/\?(.*)/s)
+    // A refusal names a parameter that is unknown (contract §3), and such a name may hold a part of the path.
+    const parameters = query.split('&').map(parameter => parameter.split(/=(.*)/s))
+    const names = parameters.flatMap(([name = '']) => [name, decode(name)])
+    const values = parameters.flatMap(parameter => parameter.slice(1, 2))
     for (const part of [...path.split('/'), ...values].flatMap(part => [part, decode(part)])) {
-      if (part.length >= shortestEcho && !ownWords.includes(part)) echoes.add(part)
+      const isNamed = names.some(name => name.includes(part))
+      if (part.length >= shortestEcho && !ownWords.includes(part) && !isNamed) echoes.add(part)
     }
   }
   return echoes
