@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { printable } from '../../core/json/printable.ts'
 import type { Forwarding, ForwardingAnswer } from '../../http/routes/admin-forward.ts'
 import { type ConnectionFlags, connect, serverCommand } from '../client/connection.ts'
-import { describeThing } from '../client/named-thing.ts'
+import type { ListedThing } from '../client/named-thing.ts'
 import { failure, usageError } from '../exit.ts'
 import { withHelp } from '../help.ts'
 import { counted, printResult, table } from '../output.ts'
@@ -11,8 +11,6 @@ import { loadServerOptions, serverFlags } from './serve.ts'
 
 const sendLater =
   'Refused records stay in the store here. To send one later: thingwire read <thing> <key> --from <time> --to <time> here, into a file for thingwire write --file at the central server.'
-
-const activatedHead = ['activated thing', 'name here', 'thing id at the central server']
 
 /** `thingwire forward` and `thingwire forwarding`. */
 export function addForward(program: Command): void {
@@ -103,10 +101,13 @@ async function forwarding(flags: ConnectionFlags): Promise<void> {
   const client = await connect(flags, 'operator')
   const answer = await client.call<ForwardingAnswer>('/v2/admin/forward')
   if (answer.target === null) return await printResult(flags, answer, 'The server forwards nothing.')
-  const rows = (answer.activated ?? []).map(async ({ thingId, there }) => {
-    return [thingId, (await describeThing(client, thingId))?.name ?? '', there]
-  })
-  const activated = rows.length === 0 ? '' : `\n\n${table(activatedHead, await Promise.all(rows))}`
+  const there = new Map(answer.activated?.map(each => [each.thingId, each.there]))
+  const rows: string[][] = []
+  if (there.size > 0)
+    for await (const { thingId, name } of client.list<ListedThing, 'things'>('/v2/things', 'things'))
+      if (there.has(thingId)) rows.push([thingId, name, there.get(thingId) ?? ''])
+  const head = ['activated thing', 'name here', 'thing id at the central server']
+  const activated = rows.length === 0 ? '' : `\n\n${table(head, rows)}`
   await printResult(flags, answer, textOf(answer) + activated)
 }
 

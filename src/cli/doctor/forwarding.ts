@@ -53,7 +53,7 @@ export async function checkForwarding(client: ServerClient): Promise<readonly Fi
   const [omitted] = omittedThings
   if (omitted !== undefined) {
     const others = omittedThings.length === 1 ? '' : ` and ${counted(omittedThings.length - 1, 'other')}`
-    const text = `${omitted}${others} not forwarded: not in the thing map`
+    const text = `the thing map does not have ${omitted}${others}: what they write stays here`
     findings.push(note(check, text, 'add each to the thing map, or null for a thing that stays here'))
   }
   if (droppedRecords > 0) {

@@ -25,13 +25,13 @@ export async function checkThing(client: ServerClient, named: string | undefined
   const principal = await readPrincipal(client)
   const listed = principal.kind === 'thing' ? undefined : await describeThing(client, thing.thingId)
   const relayed = listed?.topics?.length && listed.lastSeen !== null ? Date.parse(listed.lastSeen) : undefined
-  const refused = [
+  const findings = [
     ...valueFindings(records),
     ...(await refusedWriteFindings(client, thing.thingId, newest, relayed)),
   ]
   // If this command uses the thing's own token, `lastSeen` is the time of this command and says nothing about the device.
-  if (principal.kind === 'thing') return refused
-  if (listed) return [seenFinding(listed, newest), ...topicFindings(principal, listed), ...refused]
+  if (principal.kind === 'thing') return findings
+  if (listed) return [seenFinding(listed, newest), ...topicFindings(principal, listed), ...findings]
   const advice = 'thingwire things list shows all things'
   return [fault('thing', `there is no thing ${thing.thingId}`, advice)]
 }

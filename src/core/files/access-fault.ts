@@ -9,8 +9,10 @@ import { dirname } from 'node:path'
  */
 export async function accessFault(files: readonly string[]): Promise<string | undefined> {
   for (const file of files) {
-    const refusal = await access(file, constants.R_OK | constants.W_OK).catch((error: Error) => error)
-    if (!/EACCES|EPERM/.test(refusal?.message ?? '')) continue
+    const refusal = await access(file, constants.R_OK | constants.W_OK).catch(
+      (error: NodeJS.ErrnoException) => error,
+    )
+    if (refusal?.code !== 'EACCES' && refusal?.code !== 'EPERM') continue
     // In a container, a user often has no name.
     const user = process.getuid?.()
     // Without the permission to search the directory, only the owner of the directory is known.

@@ -107,7 +107,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     this.acks = new Acks(socket, this.inbound, reading.time, observer)
     // If the broker still has packets to read, it closes the connection after reading them.
     socket.once('end', () => this.broker.end() || void this.inbound.whenIdle().then(() => socket.destroy()))
-    // Otherwise the socket would close at the client's end, before a refusal of its last packet could close it with the reason.
+    // If Node closed the socket when the client closes its side, a refusal of the last packet would come too late to be logged.
     socket.allowHalfOpen = true
     socket.once('error', error => this.broker.close(error))
   }
