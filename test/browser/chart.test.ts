@@ -10,14 +10,17 @@ import { watchDrawnTexts } from './drawn-texts.ts'
 const server = serverOfTests()
 const browser = new TestBrowser()
 
-/** @param apart milliseconds between the values, of which the first is the newest */
-async function createThing(values: readonly unknown[], apart = 60_000): Promise<Thing> {
+/**
+ * @param apart milliseconds between the values, of which the first is the newest
+ * @param age milliseconds since the newest value
+ */
+async function createThing(values: readonly unknown[], apart = 60_000, age = 0): Promise<Thing> {
   const thing = await createNamedThing(server(), 'charted')
-  const now = Date.now()
+  const newest = Date.now() - age
   const records = values.map((value, at) => ({
     key: 'level',
     value,
-    datetime: new Date(now - at * apart).toISOString(),
+    datetime: new Date(newest - at * apart).toISOString(),
   }))
   await write(server(), thing, { values: records })
   return thing
@@ -73,7 +76,8 @@ it('a noisy signal is a line through the averages, and a faint band from lowest 
 
 it('a few readings are dots, one alone as well', async () => {
   const pixels = async (values: readonly number[], apart: number) => {
-    const thing = await createThing(values, apart)
+    // Not at the right edge, which would cut the newest dot in half.
+    const thing = await createThing(values, apart, 60_000)
     const page = await browser.open(`${server().url}/#/things/${thing.thingId}?resource=level&seconds=3600`)
     await signIn(page, thing.thingToken)
     await expect.poll(() => chartPoints(page, 'level')).toBe(values.length)
