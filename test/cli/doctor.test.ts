@@ -102,7 +102,7 @@ describe('thingwire doctor', () => {
     expect(found.find(({ check }) => check === 'credentials')).toMatchObject({
       isNote: true,
       text: expect.stringMatching(/1 time over MQTT \(forbidden\)/),
-      advice: expect.stringMatching(/it must publish on things\/<token>\/write instead/),
+      advice: expect.stringMatching(/^forbidden .* must publish on things\/<token>\/write instead$/),
     })
   })
 

@@ -35,12 +35,14 @@ export async function checkRefusedCredentials(client: ServerClient): Promise<Fin
   })
   const check = 'credentials'
   if (refused.length === 0) return [ok(check, 'the server has refused no credential since its start')]
-  const isWill = refused.some(text => text.includes('CONNACK 5'))
-  const ofWill =
-    '. CONNACK 5 can also mean that the server refused a will: then thingwire doctor <thing> names it, and the token is right'
-  const isElsewhere = refused.some(text => /forbidden|not_found/.test(text))
   const ofTopic =
-    '. forbidden and not_found mean that a client without a credential used a topic without a token: it must publish on things/<token>/write instead'
-  const advice = `a device or a command has a wrong, revoked or missing credential, or a session in the place of a token, where the id of the thing belongs; for a device create a new token: thingwire tokens add <thing>${isWill ? ofWill : ''}${isElsewhere ? ofTopic : ''}`
+    'forbidden and not_found mean that a client without a credential used a topic without a token: it must publish on things/<token>/write instead'
+  const ofToken =
+    'a device or a command has a wrong, revoked or missing credential, or a session in the place of a token, where the id of the thing belongs; for a device create a new token: thingwire tokens add <thing>'
+  const ofWill =
+    'CONNACK 5 can also mean that the server refused a will: then thingwire doctor <thing> names it, and the token is right'
+  const isOfTopic = refused.map(text => /forbidden|not_found/.test(text))
+  const advices = [isOfTopic.includes(true) && ofTopic, isOfTopic.includes(false) && ofToken]
+  const advice = [...advices, refused.join().includes('CONNACK 5') && ofWill].filter(Boolean).join('. ')
   return [note(check, `the server has refused credentials since its start: ${refused.join(', ')}`, advice)]
 }

@@ -53,11 +53,8 @@ function isThingwire(answer: Readiness | null | undefined): answer is Readiness 
 function readyFinding(status: number, answer: Readiness): Finding {
   if (status !== 200) {
     const text = `the server accepts no writes (${answer.reason ?? `HTTP ${status}`})`
-    return fault(
-      'ready',
-      text,
-      'look at the log of the server: its store is unavailable or full, or it is stopping',
-    )
+    const advice = 'look at the log of the server: its store is unavailable or full, or it is stopping'
+    return fault('ready', text, advice)
   }
   if (answer.clock_behind) {
     const text = 'the clock of the server is behind its newest stored receipt time'

@@ -79,7 +79,8 @@ function seenFinding(thing: ListedThing, newest: number | undefined): Finding {
     const passed = durationText(Date.now() - Date.parse(lastSeen))
     return ok('last seen', `${called(thing)} ${passed} ago, ${lastSeen}`)
   }
-  const advice = 'check address, port and token in the device, or send a reading with curl in its place'
+  const advice =
+    'check address, port, token and topic in the device, run this command with --url and the address that the device uses, or send a reading with curl in its place'
   if (newest === undefined) return fault('last seen', `${called(thing)} has never sent anything`, advice)
   const text = `${called(thing)} has records from the admin key or a session, but its own token was never used`
   return note('last seen', text, `if a device should send: ${advice}`)
