@@ -52,7 +52,7 @@ const redisHostTests = 'test/mqtt/host/redis/*.test.ts'
 
 /**
  * What a reader of the papers does: the commands of the pages, which take the ports that they name, the package, the picture. Each
- * installs, builds or waits for minutes, which no other test should have beside it: `npm run pages`, one file after another.
+ * installs, builds or waits for minutes: `npm run pages`, one file after another, beside the fast tests on other versions of Node.
  */
 const pagesTests = ['docs/runner/pages', 'package/tarball', 'browser/picture'].map(
   name => `test/${name}.test.ts`,
