@@ -1,6 +1,6 @@
 import { Aedes } from 'aedes'
 import createPersistence from 'aedes-persistence-redis'
-import { Redis } from 'ioredis'
+import { Redis, type RedisOptions } from 'ioredis'
 import createEmitter from 'mqemitter-redis'
 import { publishInTurn } from './in-turn.ts'
 
@@ -16,7 +16,10 @@ export interface RedisBroker {
  * @param heartbeat how often a node says that it lives, milliseconds
  */
 export async function createRedisBroker(url: string, heartbeat: number): Promise<RedisBroker> {
-  const [conn, subConn, pubConn] = [connect(url), connect(url), connect(url)]
+  const [conn, pubConn] = [connect(url), connect(url)]
+  // On a connection that has subscribed Redis refuses the ready check, and ioredis may send a subscription first. It would then
+  // connect again without that subscription, and the broker would never answer a SUBSCRIBE of a persistent session.
+  const subConn = connect(url, { enableReadyCheck: false })
   const mq = createEmitter({ subConn, pubConn, matchEmptyLevels: true })
   for (const connection of [conn, subConn, pubConn]) {
     // mqemitter-redis has a listener of its own, which ends the process.
@@ -34,8 +37,8 @@ export async function createRedisBroker(url: string, heartbeat: number): Promise
 }
 
 /** While Redis is away a command waits. By default it would fail after some seconds, and a few of them end the process. */
-function connect(url: string): Redis {
-  return new Redis(url, { maxRetriesPerRequest: null })
+function connect(url: string, options: RedisOptions = {}): Redis {
+  return new Redis(url, { maxRetriesPerRequest: null, ...options })
 }
 
 function tell(error: Error): void {

@@ -25,7 +25,8 @@ export async function addRedis(
   evidence: Evidence,
   { directory, url }: RedisServer,
 ): Promise<() => Promise<void>> {
-  const listening = new Redis(url)
+  // As in examples/redis-host: a ready check could lose the subscription.
+  const listening = new Redis(url, { enableReadyCheck: false })
   listening.on('pmessageBuffer', (_pattern: Buffer, _channel: Buffer, message: Buffer) =>
     evidence.add('files', 'a message between nodes', message),
   )
