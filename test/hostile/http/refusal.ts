@@ -39,8 +39,8 @@ export function refusalProblems(answer: HttpAnswer, sent: Buffer, target: Target
   problems.push(...shapeProblems(answer))
   if (!headers.has('content-length')) problems.push('no Content-Length')
   if ((status === 503 || status === 429) && !headers.has('retry-after')) problems.push('no Retry-After')
-  // The names of its own headers may be in what a client sends as a path.
-  const said = [...headers.values(), answer.body].join('\n')
+  // Values alone: names of headers and of members, and quotes around them, may be in what a client sends as a path.
+  const said = [...headers.values(), ...textsIn(parse(answer.body))].join('\n')
   for (const echo of pathsIn(sent)) {
     if (said.includes(echo)) problems.push(`the path is echoed: ${echo.slice(0, 60)}`)
   }
@@ -69,6 +69,11 @@ function parse(body: string): Record<string, unknown> {
   } catch {
     return {}
   }
+}
+
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  return Object.values(value ?? {}).flatMap(textsIn)
 }
 
 /** The parts of the paths and the values of the queries of all requests in the bytes, as they are and decoded. */
