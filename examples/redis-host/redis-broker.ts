@@ -17,8 +17,8 @@ export interface RedisBroker {
  */
 export async function createRedisBroker(url: string, heartbeat: number): Promise<RedisBroker> {
   const [conn, pubConn] = [connect(url), connect(url)]
-  // On a connection that has subscribed Redis refuses the ready check, and ioredis may send a subscription first. It would then
-  // connect again without that subscription, and the broker would never answer a SUBSCRIBE of a persistent session.
+  // ioredis may send a subscription before its ready check, which Redis then refuses. ioredis would connect again without the
+  // subscription, and the broker would never answer SUBSCRIBE of a persistent session.
   const subConn = connect(url, { enableReadyCheck: false })
   const mq = createEmitter({ subConn, pubConn, matchEmptyLevels: true })
   for (const connection of [conn, subConn, pubConn]) {

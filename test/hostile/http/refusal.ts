@@ -39,7 +39,7 @@ export function refusalProblems(answer: HttpAnswer, sent: Buffer, target: Target
   problems.push(...shapeProblems(answer))
   if (!headers.has('content-length')) problems.push('no Content-Length')
   if ((status === 503 || status === 429) && !headers.has('retry-after')) problems.push('no Retry-After')
-  // Values alone: names of headers and of members, and quotes around them, may be in what a client sends as a path.
+  // Neither names of headers nor quotes around JSON, which may be in what a client sends as a path.
   const said = [...headers.values(), ...textsIn(parse(answer.body))].join('\n')
   for (const echo of pathsIn(sent)) {
     if (said.includes(echo)) problems.push(`the path is echoed: ${echo.slice(0, 60)}`)
@@ -71,9 +71,10 @@ function parse(body: string): Record<string, unknown> {
   }
 }
 
+/** The strings of a JSON value, with the names of its members. */
 function textsIn(value: unknown): string[] {
   if (typeof value === 'string') return [value]
-  return Object.values(value ?? {}).flatMap(textsIn)
+  return Object.entries(value ?? {}).flatMap(([name, member]) => [name, ...textsIn(member)])
 }
 
 /** The parts of the paths and the values of the queries of all requests in the bytes, as they are and decoded. */
