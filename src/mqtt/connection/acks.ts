@@ -2,21 +2,19 @@ import type { Duplex } from 'node:stream'
 import type { Ticket } from '../../core/async/ticket.ts'
 import type { Observer } from '../../core/observer.ts'
 import { catalogue, ThingwireError } from '../../errors.ts'
-import { type Publish, types } from '../packets/packet.ts'
+import type { Codec } from '../packets/codec.ts'
+import type { PublishOutcome } from '../packets/outcomes.ts'
+import type { Publish, QoS } from '../packets/packet.ts'
 import type { Inbound } from './inbound.ts'
 import type { ReadingTime } from './reading-time.ts'
 
-/** First byte of the ack of a PUBLISH, by QoS; QoS 0 has no ack. */
-const ackHeaders = [undefined, types.puback << 4, types.pubrec << 4] as const
-const ackLength = 4
-
-/** Whether to acknowledge a refused PUBLISH and list it under the thing. Without an ack, the client would resend it for ever. */
-export function isAcknowledged(error: unknown): boolean {
+/** Whether to acknowledge a refused PUBLISH and list it under the thing, since sending it again would not help. */
+export function isAcknowledged(error: unknown): error is ThingwireError {
   return error instanceof ThingwireError && catalogue[error.reason].mqtt === 'report'
 }
 
-class Entry implements Ticket<unknown> {
-  readonly header: number | undefined
+class Entry implements Ticket<unknown>, PublishOutcome {
+  readonly qos: QoS
   readonly messageId: number
   readonly bytes: number
   /** When the packet was read, by the clock of `ReadingTime`, milliseconds. */
@@ -24,10 +22,12 @@ class Entry implements Ticket<unknown> {
   readonly #onSettled: () => void
   readonly #onFailed: () => void
   isDone = false
+  refusal: ThingwireError | undefined
+  /** Set if the packet is not acknowledged. */
   error: Error | undefined
 
   constructor(packet: Publish, takenAt: number, onSettled: () => void, onFailed: () => void) {
-    this.header = ackHeaders[packet.qos]
+    this.qos = packet.qos
     this.messageId = packet.messageId
     this.bytes = packet.payload.length
     this.takenAt = takenAt
@@ -42,6 +42,7 @@ class Entry implements Ticket<unknown> {
 
   reject(error: Error): void {
     if (isAcknowledged(error)) {
+      this.refusal = error
       this.resolve()
     } else {
       this.error = error
@@ -51,9 +52,16 @@ class Entry implements Ticket<unknown> {
   }
 }
 
+interface AcksOwner {
+  readonly socket: Duplex
+  readonly codec: Pick<Codec, 'acks'>
+  /** Closes the connection for a packet that has failed. */
+  close(error: Error): void
+}
+
 /** Sends acks in the order of their packets (MQTT-4.6.0-2, -3; contract §4). Acks of the same group commit are sent together. */
 export class Acks {
-  readonly #socket: Duplex
+  readonly #owner: AcksOwner
   readonly #readingTime: Pick<ReadingTime, 'readAt'>
   readonly #inbound: Pick<Inbound, 'begun' | 'finished'>
   readonly #observer: Observer | undefined
@@ -61,12 +69,12 @@ export class Acks {
   #isFlushing = false
 
   constructor(
-    socket: Duplex,
+    owner: AcksOwner,
     inbound: Pick<Inbound, 'begun' | 'finished'>,
     readingTime: Pick<ReadingTime, 'readAt'>,
     observer?: Observer,
   ) {
-    this.#socket = socket
+    this.#owner = owner
     this.#readingTime = readingTime
     this.#inbound = inbound
     this.#observer = observer
@@ -111,25 +119,18 @@ export class Acks {
   }
 
   #send(entries: readonly Entry[]): void {
-    const socket = this.#socket
+    const { socket } = this.#owner
     if (socket.destroyed || socket.writableEnded) return
     const sentAt = this.#observer ? performance.now() : 0
-    const acks = Buffer.allocUnsafe(entries.length * ackLength)
-    let end = 0
-    for (const { header, messageId, takenAt } of entries) {
-      if (header === undefined) continue
-      acks[end] = header
-      acks[end + 1] = 2
-      acks.writeUInt16BE(messageId, end + 2)
-      end += ackLength
-      this.#observer?.acknowledged('mqtt', (sentAt - takenAt) / 1_000)
-    }
-    if (end > 0) socket.write(end === acks.length ? acks : acks.subarray(0, end))
+    for (const { qos, takenAt } of entries)
+      if (qos > 0) this.#observer?.acknowledged('mqtt', (sentAt - takenAt) / 1_000)
+    const acks = this.#owner.codec.acks(entries)
+    if (acks.length > 0) socket.write(acks)
   }
 
   #end(error: Error, count: number, bytes: number): void {
     const left = this.#entries.splice(0)
-    this.#socket.destroy(error)
+    this.#owner.close(error)
     this.#inbound.finished(
       count + left.length,
       left.reduce((sum, entry) => sum + entry.bytes, bytes),

@@ -7,6 +7,7 @@ import { hashToken, isToken } from '../../core/token.ts'
 import { hasForbiddenCharacter } from '../../core/topics/topic-filter.ts'
 import { mayWrite } from '../../core/topics/topic-grant.ts'
 import { ThingwireError } from '../../errors.ts'
+import { ConnectRefused } from '../packets/outcomes.ts'
 import { forbiddenCharacter, shownTopic } from '../shown-topic.ts'
 import { isThingwireTopic, refOfWriteTopic } from '../topics.ts'
 import { orRefusal, unlessRefused } from '../unless-refused.ts'
@@ -17,19 +18,6 @@ import type { UsedTokens } from './used-tokens.ts'
 const maximumClientIdLength = 256
 /** Prefix of the client ids that Thingwire's clients have inside the broker. */
 const scopePattern = /^(thing\.[^:]*|session\.[^:]*|admin|anonymous\.[^:]*):/
-
-/** CONNACK return codes (MQTT-3.2.2-5, table 3.1): identifier rejected, unavailable, bad credentials, not authorized. */
-type ReturnCode = 2 | 3 | 4 | 5
-
-export class ConnectRefused extends Error {
-  readonly returnCode: ReturnCode
-
-  constructor(returnCode: ReturnCode, message: string) {
-    super(message)
-    this.name = 'ConnectRefused'
-    this.returnCode = returnCode
-  }
-}
 
 /** The part of a connection that `admit` fills in. */
 interface Identified {
@@ -66,7 +54,8 @@ export async function admit(
   connection: Identified,
 ): Promise<Admission> {
   const credential = await credentialOf(packet, access, connection)
-  if (credential === 'unknown' && ownsBroker) throw new ConnectRefused(4, 'the credential is unknown')
+  if (credential === 'unknown' && ownsBroker)
+    throw new ConnectRefused('bad_credential', 'the credential is unknown')
   const known = typeof credential === 'object' ? credential : undefined
   const kind = known ? 'principal' : ownsBroker ? 'anonymous' : 'host'
   assertClientId(packet, kind)
@@ -117,14 +106,16 @@ function withoutSecret(clientId: string, redactor: Redactor): string {
 function assertClientId({ clientId, clean }: ConnectPacket, kind: Admission['kind']): void {
   if (kind === 'host') {
     // A client of the host must not pose as a client of Thingwire.
-    if (scopePattern.test(clientId)) throw new ConnectRefused(2, 'the client id is reserved')
+    if (scopePattern.test(clientId)) throw new ConnectRefused('client_id', 'the client id is reserved')
     return
   }
   if (Buffer.byteLength(clientId) > maximumClientIdLength) {
-    throw new ConnectRefused(2, `the client id is longer than ${maximumClientIdLength} bytes`)
+    throw new ConnectRefused('client_id', `the client id is longer than ${maximumClientIdLength} bytes`)
   }
-  if (clientId === '' && !clean) throw new ConnectRefused(2, 'a persistent session needs a client id')
-  if (kind === 'anonymous' && !clean) throw new ConnectRefused(5, 'a persistent session needs a credential')
+  if (clientId === '' && !clean)
+    throw new ConnectRefused('client_id', 'a persistent session needs a client id')
+  if (kind === 'anonymous' && !clean)
+    throw new ConnectRefused('no_credential', 'a persistent session needs a credential')
 }
 
 /** A will on a write topic, where a token is a credential, as in a PUBLISH. Undefined if there is none or the host handles it. */
@@ -137,13 +128,13 @@ async function willOf(
 ): Promise<WillContent | undefined> {
   if (!will || (kind === 'host' && !isThingwireTopic(will.topic))) return undefined
   const ref = refOfWriteTopic(will.topic)
-  if (ref === undefined) throw new ConnectRefused(5, willElsewhere(will.topic, access.redactor))
+  if (ref === undefined) throw new ConnectRefused('will', willElsewhere(will.topic, access.redactor))
   tokens.relyOn(ref)
   const thingId = await orRefusal(access.authorise(ref, credential, 'write'))
   if (thingId instanceof ThingwireError) {
     const shown = shownTopic(will.topic, access.redactor)
     throw new ConnectRefused(
-      5,
+      'will',
       `the will is on ${shown}, on which the client may not write (${thingId.message})`,
     )
   }

@@ -7,8 +7,10 @@ import type { DoorOptions } from '../attach-options.ts'
 import { LiveClient, type Receiver } from '../delivery/live-client.ts'
 import { BrokerLink, type BrokerLinkHandlers } from '../host/broker-link.ts'
 import type { MqttThings } from '../mqtt-things.ts'
-import { disconnect, encodeConnack, pingresp } from '../packets/encode.ts'
-import { type Connect, MalformedPacket, type Packet } from '../packets/packet.ts'
+import { type Codec, codecOf } from '../packets/codec.ts'
+import { disconnect, pingresp } from '../packets/encode.ts'
+import { type Closing, ConnectionClosed } from '../packets/outcomes.ts'
+import { MalformedPacket, type Packet } from '../packets/packet.ts'
 import type { RelayedClient } from '../relay/relayed-client.ts'
 import type { MqttSession } from '../sessions/session.ts'
 import { unlessRefused } from '../unless-refused.ts'
@@ -46,11 +48,8 @@ export interface KeptWill {
  */
 type ConnectionState = 'connecting' | 'rejected' | 'connected' | 'left'
 
-/**
- * `disconnect`: the client sent DISCONNECT, so its will does not apply (MQTT-3.14.4-3). `eviction`: another connection took over,
- * or the credential or topics of the client were revoked.
- */
-export type ConnectionEnd = 'disconnect' | 'eviction'
+/** `disconnect`: the client sent DISCONNECT, so its will does not apply (MQTT-3.14.4-3). */
+export type ConnectionEnd = 'disconnect' | Closing
 
 const maximumMessageId = 65_535
 let opened = 0
@@ -71,7 +70,8 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   #messageId = 0
   #state: ConnectionState = 'connecting'
   #end: ConnectionEnd | undefined
-  protocolVersion: Connect['protocolVersion'] = 4
+  /** Of the version that CONNECT chose. */
+  codec: Codec = codecOf(4)
   /** Time on the clock of `performance.now()`, milliseconds. */
   readonly openedAt = performance.now()
   /** Set before CONNECT is accepted or refused; undefined if the client has no known credential. */
@@ -104,7 +104,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     const { maxPacketSize } = reading
     this.live = new LiveClient({ live, clock, maxPacketSize, drainTimeout, socket, request, receiver: this })
     this.inbound = new Inbound(socket, this, reading)
-    this.acks = new Acks(socket, this.inbound, reading.time, observer)
+    this.acks = new Acks(this, this.inbound, reading.time, observer)
     // If the broker still has packets to read, it closes the connection after reading them.
     socket.once('end', () => this.broker.end() || void this.inbound.whenIdle().then(() => socket.destroy()))
     // If Node closed the socket when the client closes its side, a refusal of the last packet would come too late to be logged.
@@ -124,7 +124,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   take(packet: Packet, now: number): Promise<void> | undefined {
     this.#keepAlive.heard(now)
     if (packet.cmd === 'connect') {
-      this.protocolVersion = packet.protocolVersion
+      this.codec = codecOf(packet.protocolVersion)
       this.#keepAlive.connected(packet.keepalive, now)
     }
     if (packet.cmd === 'pingreq') this.#keepAlive.answered(now)
@@ -152,8 +152,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   /** Sends CONNACK 0 to a client of Thingwire. */
   accept(): void {
     this.broker.becomeOurs(this.relayed !== undefined)
-    // MQTT 3.1 has no session-present flag.
-    this.socket.write(encodeConnack(0, this.protocolVersion > 3 && this.session?.wasPresent))
+    this.socket.write(this.codec.connack(this.session?.wasPresent === true))
     this.resume()
   }
 
@@ -170,16 +169,13 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     this.inbound.stop()
   }
 
-  /** Closes the connection for an external reason, such as a takeover. */
-  evict(error: Error): void {
-    this.#end ??= 'eviction'
-    this.close(error)
-  }
-
   /** Closes the connection without acknowledging pending packets, so that the client sends those packets again. */
   close(error: Error): void {
+    if (error instanceof ConnectionClosed) this.#end ??= error.why
     this.inbound.stop()
-    this.socket.destroy(error)
+    const last = this.codec.closing(error)
+    if (last) this.socket.write(last, () => this.socket.destroy(error))
+    else this.socket.destroy(error)
   }
 
   left(): void {
@@ -194,13 +190,9 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   }
 
   onFailed(error: Error): void {
-    this.inbound.stop()
-    if (error instanceof MalformedPacket && error.returnCode !== undefined) {
+    if (error instanceof MalformedPacket && error.returnCode !== undefined)
       this.#parts.options.onRefused(this.client, error.returnCode)
-      this.socket.write(encodeConnack(error.returnCode), () => this.socket.destroy(error))
-    } else {
-      this.socket.destroy(error)
-    }
+    this.close(error)
   }
 
   passToBroker(): undefined {
@@ -252,10 +244,10 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     switch (this.#keepAlive.tick({ now, wasPaused, isLimited, isIdle, unfinishedBytes: bytes })) {
       case 'silent':
         this.#parts.options.onSilent(this.client)
-        this.close(new Error('keep alive timeout'))
+        this.close(new ConnectionClosed('silent'))
         break
       case 'unfinished':
-        this.close(new Error('a packet began but did not end in time'))
+        this.close(new ConnectionClosed('unfinished'))
         break
       case 'ping':
         // A PINGRESP does not help a client that reads no answers, or a connection that is about to close.

@@ -3,6 +3,7 @@ import type { DocumentPut } from '../../core/ports.ts'
 import type { Publish } from '../packets/packet.ts'
 import type { MqttSession } from '../sessions/session.ts'
 import { type InFlightDocument, type InFlightWrite, inFlightName } from '../sessions/session-documents.ts'
+import { isAcknowledged } from './acks.ts'
 
 /** Shared by all committed writes to save memory: a connection may have 65,535 unreleased packets. */
 const committed = Promise.resolve()
@@ -38,14 +39,17 @@ export class InFlight {
     }
   }
 
-  /** @param deal handles the packet; the promise it returns settles when the write does */
+  /**
+   * @param deal handles the packet; the promise it returns settles when the write does
+   * @returns that promise. A packet that is refused for good stays in flight, like a stored one
+   */
   arrive(messageId: number, deal: (arrival: Arrival) => Promise<unknown>): Promise<unknown> {
     const packet: InFlightPacket = { write: undefined, committing: committed }
     const before = this.#packets.get(messageId)
     const dealing = deal({ packet, before, released: this.#releasing.get(messageId) })
-    packet.committing = dealing
+    packet.committing = dealing.catch(throwUnlessAcknowledged)
     this.#packets.set(messageId, packet)
-    dealing.then(
+    packet.committing.then(
       () => {
         packet.committing = committed
       },
@@ -73,6 +77,10 @@ export class InFlight {
       .finally(() => this.#releasing.get(messageId) === release && this.#releasing.delete(messageId))
     return release
   }
+}
+
+function throwUnlessAcknowledged(error: unknown): void {
+  if (!isAcknowledged(error)) throw error
 }
 
 /** Sets the digest of the packet. @returns whether the packet resends the earlier packet with the same id (contract §4.4 (d)) */

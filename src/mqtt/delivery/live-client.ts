@@ -4,7 +4,8 @@ import type { Duplex } from 'node:stream'
 import { type LiveWrite, Outbox, type Slot, type Subscriber } from '../../live/index.ts'
 import type { DoorOptions } from '../attach-options.ts'
 import type { MqttThings } from '../mqtt-things.ts'
-import { encodePublish } from '../packets/encode.ts'
+import type { Codec } from '../packets/codec.ts'
+import { ConnectionClosed } from '../packets/outcomes.ts'
 import { type Subscription, wantedQoS } from '../sessions/interest.ts'
 import { findMissed } from '../sessions/missed.ts'
 import type { MqttSession } from '../sessions/session.ts'
@@ -27,6 +28,8 @@ interface LiveClientParts
 }
 
 export interface Receiver {
+  readonly codec: Pick<Codec, 'publish'>
+  close(error: ConnectionClosed): void
   /** The next packet id, 1 to 65,535. */
   nextMessageId(): number
   /** The token or id that the client uses for a thing. */
@@ -79,7 +82,7 @@ export class LiveClient implements Subscriber {
       joined: joinedBytes,
       drainTimeout,
       onSent: ({ committedAt }) => live.sent(committedAt),
-      onStuck: why => this.#end(new Error(`the subscriber is stuck: ${why}`)),
+      onStuck: why => this.#end(new ConnectionClosed('stuck', why)),
     })
     this.brokerPackets = new BrokerPackets(this.#outbox)
   }
@@ -246,13 +249,13 @@ export class LiveClient implements Subscriber {
 
   missed(): void {
     this.#hasMissed = true
-    this.#end(new Error('messages were missed'))
+    this.#end(new ConnectionClosed('missed'))
   }
 
   /** Disconnects the client, which gets the retained messages when it returns. */
-  #end(error: Error): void {
+  #end(error: ConnectionClosed): void {
     this.#session?.interests.oweRetained(this.#parts.live.writeNumber)
-    this.#parts.socket.destroy(error)
+    this.#parts.receiver.close(error)
   }
 
   /** Stops sending. May be called more than once. */
@@ -298,7 +301,7 @@ export class LiveClient implements Subscriber {
       this.#retainedById.set(id, retained)
       retained.sent(id)
     }
-    return encodePublish({
+    return receiver.codec.publish({
       topic: topic(receiver.aliasOf(thingId)),
       payload,
       isRetained: retained !== undefined,

@@ -1,5 +1,6 @@
 import { type Lock, LockLost, type Locks, type TakenLock } from '../../core/locks.ts'
 import type { Connection } from '../connection/connection.ts'
+import { ConnectionClosed } from '../packets/outcomes.ts'
 import { clientLock } from '../sessions/client-lock.ts'
 
 /** The locks of clients (contract §4.2). A client's newest connection, on any node, replaces the previous one (MQTT-3.1.4-2). */
@@ -68,6 +69,6 @@ export class ClientLocks {
 
   #close(connection: Connection, name: string): void {
     this.#onReplaced(connection, name)
-    connection.evict(new Error('the client has connected again'))
+    connection.close(new ConnectionClosed('replaced'))
   }
 }

@@ -3,9 +3,10 @@ import type { ConnectPacket } from 'aedes'
 import { LockLost } from '../../core/locks.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { DoorOptions } from '../attach-options.ts'
-import { type Admission, admit, ConnectRefused } from '../connection/admission.ts'
+import { type Admission, admit } from '../connection/admission.ts'
 import type { Connection, CountFailure } from '../connection/connection.ts'
 import type { MqttThings } from '../mqtt-things.ts'
+import { ConnectRefused } from '../packets/outcomes.ts'
 import type { RelayedClient } from '../relay/relayed-client.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { WillContent } from '../wills/will-documents.ts'
@@ -87,10 +88,10 @@ export class ConnectDoor {
     const { things, ownership, isClosing, ownsBroker, sessions } = this.#parts
     const { access, isReady } = things
     const isAway = isClosing() || !isReady()
-    if (isAway && ownsBroker) throw new ConnectRefused(3, 'the server is not ready or is closing')
+    if (isAway && ownsBroker) throw new ConnectRefused('unavailable', 'the server is not ready or is closing')
     const admission = await admit(packet, access, ownsBroker, connection)
     if (isAway && admission.kind !== 'host')
-      throw new ConnectRefused(3, 'the server is not ready or is closing')
+      throw new ConnectRefused('unavailable', 'the server is not ready or is closing')
     const { kind, clientId, will } = admission
     packet.clientId = clientId
     connection.admission = admission
@@ -166,9 +167,11 @@ export class ConnectDoor {
 
   /** Counts bad credentials per address. Above the limit, the refusal names the limit as its reason (contract §9). */
   #limited(connection: Connection, refusal: ConnectRefused): ConnectRefused {
-    if (refusal.returnCode !== 4) return refusal
+    if (refusal.why !== 'bad_credential') return refusal
     const error = this.#parts.countFailure(connection, new ThingwireError('invalid_session'))
-    return error.reason === 'invalid_session' ? refusal : new ConnectRefused(5, error.message)
+    return error.reason === 'invalid_session'
+      ? refusal
+      : new ConnectRefused('too_many_failures', error.message)
   }
 }
 
@@ -186,15 +189,18 @@ function changeForBroker(packet: ConnectPacket, { admission, relayed }: Connecti
 function refusalOf(error: unknown): ConnectRefused {
   if (error instanceof ConnectRefused) return error
   if (error instanceof ThingwireError && error.reason === 'too_many_persistent_sessions')
-    return new ConnectRefused(5, error.message)
-  if (error instanceof LockLost) return new ConnectRefused(3, 'the client has connected again')
-  return new ConnectRefused(3, 'the store is unavailable')
+    return new ConnectRefused('too_many_sessions', error.message)
+  if (error instanceof LockLost) return new ConnectRefused('replaced', 'the client has connected again')
+  return new ConnectRefused('unavailable', 'the store is unavailable')
 }
 
 async function withDeadline(task: Promise<void>, milliseconds: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new ConnectRefused(3, 'the store did not answer in time')), milliseconds)
+    timer = setTimeout(
+      () => reject(new ConnectRefused('unavailable', 'the store did not answer in time')),
+      milliseconds,
+    )
   })
   await Promise.race([task, late]).finally(() => clearTimeout(timer))
 }

@@ -16,8 +16,9 @@ import {
 } from '../connection/connection.ts'
 import { ReadingTime } from '../connection/reading-time.ts'
 import type { MqttThings } from '../mqtt-things.ts'
-import { encodeAck, pingresp } from '../packets/encode.ts'
-import { type Ack, type Packet, type Publish, types } from '../packets/packet.ts'
+import { pingresp } from '../packets/encode.ts'
+import { ConnectionClosed } from '../packets/outcomes.ts'
+import type { Ack, Packet, Publish } from '../packets/packet.ts'
 import type { Relay } from '../relay/relay.ts'
 import { Sessions } from '../sessions/sessions.ts'
 import { StoreRetries } from '../sessions/store-retries.ts'
@@ -128,7 +129,7 @@ export class MqttDoor {
       for (const connection of this.#connections.values()) {
         const { principal, relayed } = connection
         if (principal?.kind !== 'thing' || principal.thingId !== thingId || !relayed) continue
-        if (isNarrower(grants, relayed.grants)) connection.evict(new Error('topics were withdrawn'))
+        if (isNarrower(grants, relayed.grants)) connection.close(new ConnectionClosed('topics_withdrawn'))
         else relayed.grants = grants
       }
       await relay.restrictAll(thingId, grants)
@@ -214,7 +215,7 @@ export class MqttDoor {
   async #revoke({ hashes, principals, all }: Revocation): Promise<void> {
     for (const connection of this.#connections.values()) {
       if (!(all ? connection.tokens.hasSome : connection.tokens.hasAny(hashes))) continue
-      connection.evict(new Error('the credential was revoked'))
+      connection.close(new ConnectionClosed('revoked'))
     }
     for (const principal of principals) await this.#retries.run(() => this.#sessions.end(principal))
   }
@@ -336,10 +337,10 @@ class PacketDoor implements PacketHandler {
   }
 
   #takeAck({ cmd, messageId }: Ack): undefined {
-    const { live, broker, socket, isHosts } = this.#connection
+    const { live, broker, socket, codec, isHosts } = this.#connection
     if (cmd === 'pubrel' && this.#publishing.release(messageId)) return undefined
     if (cmd === 'pubrel' && !isHosts) {
-      socket.write(encodeAck(types.pubcomp, messageId))
+      socket.write(codec.pubcomp(messageId))
       return undefined
     }
     if (cmd === 'puback' && live.ack(messageId)) {

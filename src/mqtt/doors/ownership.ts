@@ -1,6 +1,7 @@
 import type { Lock, TakenLock } from '../../core/locks.ts'
 import type { Admission } from '../connection/admission.ts'
 import type { Connection } from '../connection/connection.ts'
+import { ConnectionClosed } from '../packets/outcomes.ts'
 import type { StoreRetries } from '../sessions/store-retries.ts'
 import type { Wills } from '../wills/wills.ts'
 import type { ClientLocks } from './client-locks.ts'
@@ -46,7 +47,7 @@ export class Ownership {
 
   /** Closes the connection unless it uses a valid token in time. */
   expectProof(connection: Connection): void {
-    const end = () => connection.close(new Error('no valid token was used in time'))
+    const end = () => connection.close(new ConnectionClosed('unproven'))
     this.#deadlines.set(connection, setTimeout(end, proofDeadline).unref())
   }
 
@@ -75,8 +76,8 @@ export class Ownership {
     this.#forgetDeadline(connection)
     const other = this.#authenticated.get(owner)
     if (other && other.place > connection.place) {
-      const error = new Error('the same client has connected again')
-      connection.evict(error)
+      const error = new ConnectionClosed('replaced')
+      connection.close(error)
       throw error
     }
     if (!connection.socket.destroyed) this.#authenticated.set(owner, connection)

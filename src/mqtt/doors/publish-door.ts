@@ -9,8 +9,7 @@ import { isAcknowledged } from '../connection/acks.ts'
 import type { Connection, CountFailure } from '../connection/connection.ts'
 import { type Arrival, inFlightDocuments, isResend } from '../connection/in-flight.ts'
 import type { MqttThings } from '../mqtt-things.ts'
-import { encodeAck } from '../packets/encode.ts'
-import { type Publish, types } from '../packets/packet.ts'
+import type { Publish } from '../packets/packet.ts'
 import type { Relay } from '../relay/relay.ts'
 import type { RelayedClient } from '../relay/relayed-client.ts'
 import type { MqttSession } from '../sessions/session.ts'
@@ -81,7 +80,7 @@ export class PublishDoor {
 
   /** Handles PUBREL. @returns whether a PUBLISH with this packet id is known */
   release(messageId: number): boolean {
-    const { session, socket, inbound, acks, inFlight } = this.#connection
+    const { session, socket, codec, inbound, acks, inFlight } = this.#connection
     const release = session && inFlight.release(messageId, () => this.#forget(session, messageId))
     if (!release) return false
     inbound.begun(0)
@@ -90,7 +89,7 @@ export class PublishDoor {
         () => {
           // PUBREC is sent first, even if the client has not waited for it.
           acks.flush()
-          if (!socket.destroyed) socket.write(encodeAck(types.pubcomp, messageId))
+          if (!socket.destroyed) socket.write(codec.pubcomp(messageId))
         },
         (error: Error) => this.#connection.close(error),
       )
@@ -100,7 +99,7 @@ export class PublishDoor {
 
   #dealOnce(packet: Publish): Promise<unknown> {
     return this.#connection.inFlight.arrive(packet.messageId, arrival =>
-      this.#outcomeOf(ticket => this.#deal(packet, ticket, arrival)).catch(throwUnlessAcknowledged),
+      this.#outcomeOf(ticket => this.#deal(packet, ticket, arrival)),
     )
   }
 
@@ -143,6 +142,7 @@ export class PublishDoor {
       if (!(error instanceof ThingwireError) || (!isAcknowledged(error) && !isDropped(packet, error)))
         throw error
       await this.#noteRefused(packet, error)
+      if (isAcknowledged(error)) throw error
     }
   }
 
@@ -156,9 +156,9 @@ export class PublishDoor {
       if (this.#hasFailed) throw new Error('a packet before this one has failed')
       const writing = this.#outcomeOf(ticket => this.#write(thingId, packet, ticket, arrival))
       turn.done()
-      await writing.catch(throwUnlessAcknowledged)
+      await writing
     } catch (error) {
-      this.#hasFailed = true
+      this.#hasFailed ||= !isAcknowledged(error)
       turn.done()
       throw error
     }
@@ -215,7 +215,7 @@ export class PublishDoor {
     if (!isRefused && arrival && isResend(thingId, packet, arrival))
       return settle(ticket, arrival.before?.committing ?? Promise.resolve())
     if (isRefused || !this.#addressOf(topic).isOfWrites)
-      return settle(ticket, this.#noteElsewhere(packet, thingId))
+      return settle(ticket, this.#refuseElsewhere(packet, thingId))
     const lock = this.#connection.lockOf(thingId)
     const documents = arrival && inFlightDocuments(this.#session(), packet.messageId, arrival)
     const sender = this.#connection
@@ -245,10 +245,15 @@ export class PublishDoor {
     return session
   }
 
-  /** @param asked id of the topic's thing if the client may write to the thing, else a reason why it may not */
-  async #noteElsewhere(packet: Publish, asked: string | ThingwireError): Promise<void> {
-    const [owner, refusal] = typeof asked === 'string' ? [asked] : [undefined, asked]
-    await this.#noteRefused(packet, await this.#notAWriteTopic(packet.topic, refusal), owner)
+  /**
+   * @param asked id of the topic's thing if the client may write to the thing, else a reason why it may not
+   * @throws ThingwireError when the refusal is listed
+   */
+  async #refuseElsewhere(packet: Publish, asked: string | ThingwireError): Promise<never> {
+    const [owner, why] = typeof asked === 'string' ? [asked] : [undefined, asked]
+    const refusal = await this.#notAWriteTopic(packet.topic, why)
+    await this.#noteRefused(packet, refusal, owner)
+    throw refusal
   }
 
   async #noteRefused(packet: Publish, error: ThingwireError, owner?: string): Promise<void> {
@@ -279,10 +284,6 @@ export class PublishDoor {
 /** Whether the message is dropped. At QoS 0, messages over the rate are dropped: clients would not send them again anyway. */
 function isDropped({ qos }: Publish, error: ThingwireError): boolean {
   return qos === 0 && isRateExceeded(error)
-}
-
-function throwUnlessAcknowledged(error: unknown): void {
-  if (!isAcknowledged(error)) throw error
 }
 
 interface RelayDoorParts extends Pick<PublishDoorParts, 'access' | 'rate' | 'observer'> {

@@ -2,8 +2,8 @@ import type { Principal } from '../../access/principal.ts'
 import type { Ingest } from '../../core/ingest.ts'
 import { LockLost } from '../../core/locks.ts'
 import { ThingwireError } from '../../errors.ts'
-import type { ConnectRefused } from '../connection/admission.ts'
-import type { Connection } from '../connection/connection.ts'
+import type { Connection, ConnectionEnd } from '../connection/connection.ts'
+import type { ConnectRefused } from '../packets/outcomes.ts'
 
 /** A takeover is quick if it comes within this time after the old connection was opened, milliseconds. */
 const quickTurn = 10_000
@@ -22,15 +22,15 @@ export class RejectedConnections {
     this.#ingest = ingest
   }
 
-  refused(connection: Connection, { returnCode, message }: ConnectRefused): void {
-    // Code 3 is not the client's fault: for example, the store is unavailable, or the client has connected again.
-    if (returnCode === 3) return
+  refused(connection: Connection, { why, returnCode, message }: ConnectRefused): void {
+    // Neither is the client's fault.
+    if (why === 'unavailable' || why === 'replaced') return
     this.#report(connection, new ThingwireError('connect_refused', `CONNACK ${returnCode}: ${message}`))
   }
 
   /** @param error the error that closed the connection, if any */
   closed(connection: Connection, error: Error | null): void {
-    if (!error || connection.end || isOfPeer(error) || isOfStore(error)) return
+    if (!error || isIntended(connection.end) || isOfPeer(error) || isOfStore(error)) return
     const reported =
       error instanceof ThingwireError ? error : new ThingwireError('connection_closed', error.message)
     this.#report(connection, reported)
@@ -71,6 +71,18 @@ function thingOfPrincipal(principal: Principal): string | undefined {
   if (principal.kind === 'admin' || principal.things === '*' || principal.access === 'read') return undefined
   const [thingId, ...others] = principal.things
   return others.length === 0 ? thingId : undefined
+}
+
+const intended: ReadonlySet<ConnectionEnd> = new Set([
+  'disconnect',
+  'replaced',
+  'revoked',
+  'topics_withdrawn',
+])
+
+/** Whether the client, its next connection or the operator has ended the connection. */
+function isIntended(end: ConnectionEnd | undefined): boolean {
+  return end !== undefined && intended.has(end)
 }
 
 /** Whether the network failed or the client closed the connection. Only errors of sockets and WebSockets have a code. */

@@ -5,8 +5,8 @@ import { mayRead } from '../../core/topics/topic-grant.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { Connection, CountFailure } from '../connection/connection.ts'
 import type { MqttThings } from '../mqtt-things.ts'
-import { encodeAck, encodeSuback } from '../packets/encode.ts'
-import { type AskedFilter, type Subscribe, types, type Unsubscribe } from '../packets/packet.ts'
+import type { FilterRefusal } from '../packets/outcomes.ts'
+import type { AskedFilter, Subscribe, Unsubscribe } from '../packets/packet.ts'
 import type { Relay } from '../relay/relay.ts'
 import type { RelayedClient } from '../relay/relayed-client.ts'
 import { deliveredQoS } from '../sessions/interest.ts'
@@ -36,7 +36,7 @@ const mostReported = 10
 /** Number of filters between two checks of the time slice. */
 const decidedAtOnce = 10
 
-/** SUBACK code for a refused filter, instead of the granted QoS (MQTT-3.9.3-2). */
+/** With this code the broker refuses a filter (MQTT-3.9.3-2). */
 const refused = 128
 
 /** Answers SUBSCRIBE and UNSUBSCRIBE. Filters for topics that are not Thingwire's are passed to the broker. */
@@ -49,7 +49,7 @@ export class SubscribeDoor {
 
   /** Granted filters take effect and are stored before SUBACK; refused filters are reported. @throws ThingwireError if the store fails */
   async subscribe(connection: Connection, { messageId, subscriptions }: Subscribe): Promise<void> {
-    const { socket, live, broker, relayed, protocolVersion } = connection
+    const { socket, codec, live, broker, relayed } = connection
     const crowded = new Set<string>()
     const granted = await this.#grant(
       connection,
@@ -67,11 +67,11 @@ export class SubscribeDoor {
       subscriptions.map(({ topic }) => topic).filter(topic => !granted.has(topic)),
       crowded,
     )
-    // MQTT 3.1 has no code for a refused filter: a client would take 128 for a QoS (3.1, section 3.8).
-    const otherwise = protocolVersion === 3 ? undefined : refused
-    const answers = subscriptions.map(({ topic, qos }) => (granted.has(topic) ? qos : (otherwise ?? qos)))
+    const outcomes = subscriptions.map(({ topic, qos }) => {
+      return { qos, refusal: granted.has(topic) ? undefined : refusalOf(topic, crowded) }
+    })
     if (socket.destroyed) return
-    socket.write(encodeSuback(messageId, answers))
+    socket.write(codec.suback(messageId, outcomes))
     broker.release()
     for (const sending of [live.sendRetained(), sendRetained?.(relayedTopics)])
       sending?.catch((error: Error) => connection.close(error))
@@ -154,7 +154,7 @@ export class SubscribeDoor {
   /** @throws ThingwireError if the store fails */
   async unsubscribe(connection: Connection, { messageId, unsubscriptions }: Unsubscribe): Promise<void> {
     const { things, sessions } = this.#parts
-    const { session, live, socket, broker, relayed } = connection
+    const { session, live, socket, codec, broker, relayed } = connection
     const ours = unsubscriptions.filter(filter => isOurs(connection, filter))
     live.unsubscribe(await Promise.all(ours.map(filter => canonicalFilter(filter, things.access))))
     if (session) await sessions.save(session, 'essential')
@@ -164,7 +164,7 @@ export class SubscribeDoor {
     if (others.length > 0) await broker.unsubscribe(messageId, others)
     for (const filter of others) relayed?.unsubscribe(filter)
     if (socket.destroyed) return
-    socket.write(encodeAck(types.unsuback, messageId))
+    socket.write(codec.unsuback(messageId))
     broker.release()
   }
 
@@ -271,6 +271,12 @@ export class SubscribeDoor {
 /** Whether Thingwire answers a filter without the broker. */
 function isOurs({ isHosts, relayed }: Connection, filter: string): boolean {
   return !(isHosts || relayed) || isThingwireTopic(filter)
+}
+
+function refusalOf(filter: string, crowded: ReadonlySet<string>): FilterRefusal {
+  if (crowded.has(filter)) return 'too_many'
+  if (isOfActivation(filter)) return 'unknown_code'
+  return isTopicFilter(filter) ? 'not_granted' : 'not_a_filter'
 }
 
 /** Whether the filter contains an activation code. The code is secret, so the filter is not reported; a wrong code is counted. */

@@ -2,6 +2,7 @@ import { Duplex } from 'node:stream'
 import type { Client } from 'aedes'
 import { encodeSubscribe, encodeUnsubscribe, pingreq } from '../packets/encode.ts'
 import { headerAt, qosOf, typeOf } from '../packets/header.ts'
+import { ConnectionClosed } from '../packets/outcomes.ts'
 import { type AskedFilter, publishFlags, types } from '../packets/packet.ts'
 
 export interface BrokerLinkHandlers {
@@ -256,7 +257,7 @@ export class BrokerLink implements BrokerSideHandlers {
     const isNew =
       typeOf(packet[0] ?? 0) === types.publish && ((packet[0] ?? 0) & publishFlags.duplicate) === 0
     if (isNew && (this.uses(messageId) || this.#handlers.isUnacked(messageId))) {
-      this.#handlers.onClosedByBroker(new Error('too many unacknowledged messages: no packet id is free'))
+      this.#handlers.onClosedByBroker(new ConnectionClosed('no_packet_id'))
       return false
     }
     if (isNew) this.#newestId = messageId

@@ -1,7 +1,7 @@
 import { type AskedFilter, publishFlags, types } from './packet.ts'
 
 /** A PUBLISH that the server sends (MQTT-3.3). */
-interface OutgoingPublish {
+export interface OutgoingPublish {
   readonly topic: string
   readonly payload: Uint8Array
   readonly isRetained: boolean

@@ -2,6 +2,7 @@ import type { AedesPublishPacket } from 'aedes'
 import { listDocuments } from '../../core/list-documents.ts'
 import { type Lock, LockLost, type TakenLock } from '../../core/locks.ts'
 import type { DocumentPut, DocumentStore } from '../../core/ports.ts'
+import { ConnectionClosed } from '../packets/outcomes.ts'
 import {
   type MessageDocument,
   type MessagePlace,
@@ -233,7 +234,7 @@ export class OutgoingQueue {
     else this.#unacked.set(messageId, [unacked])
     this.#unackedBytes += placeIn(unacked.name).bytes
     if (this.#unacked.size > mostUnacked.messages || this.#unackedBytes > mostUnacked.bytes)
-      this.#parts.connection.close(new Error('the subscriber is stuck: it acknowledges nothing'))
+      this.#parts.connection.close(new ConnectionClosed('stuck', 'it acknowledges nothing'))
   }
 
   async #put(put: DocumentPut): Promise<void> {

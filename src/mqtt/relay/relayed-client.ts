@@ -3,6 +3,7 @@ import { readSlices } from '../../core/async/slices.ts'
 import type { TakenLock } from '../../core/locks.ts'
 import { mayRead, type TopicGrant } from '../../core/topics/topic-grant.ts'
 import { qosOf } from '../packets/header.ts'
+import { ConnectionClosed } from '../packets/outcomes.ts'
 import { publishFlags, type QoS } from '../packets/packet.ts'
 import { type MessageId, placeOf, type TopicSubscription } from './documents.ts'
 import { FilterTree } from './filter-tree.ts'
@@ -55,7 +56,7 @@ export class RelayedClient {
 
   /** Call this when messages from another node were lost. A persistent client must reconnect: it then gets the stored messages. */
   miss(): void {
-    if (this.isPersistent) this.#connection.close(new Error('messages from another node were lost'))
+    if (this.isPersistent) this.#connection.close(new ConnectionClosed('missed_elsewhere'))
   }
 
   get isPersistent(): boolean {
