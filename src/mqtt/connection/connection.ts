@@ -7,7 +7,7 @@ import type { DoorOptions } from '../attach-options.ts'
 import { LiveClient, type Receiver } from '../delivery/live-client.ts'
 import { BrokerLink, type BrokerLinkHandlers } from '../host/broker-link.ts'
 import type { MqttThings } from '../mqtt-things.ts'
-import { type Codec, codecOf } from '../packets/codec.ts'
+import { type Codec, codecOf, unacceptableLevel } from '../packets/codec.ts'
 import { disconnect, pingresp } from '../packets/encode.ts'
 import { type Closing, ConnectionClosed } from '../packets/outcomes.ts'
 import { MalformedPacket, type Packet } from '../packets/packet.ts'
@@ -190,8 +190,8 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   }
 
   onFailed(error: Error): void {
-    if (error instanceof MalformedPacket && error.returnCode !== undefined)
-      this.#parts.options.onRefused(this.client, error.returnCode)
+    if (error instanceof MalformedPacket && error.violation === 'version')
+      this.#parts.options.onRefused(this.client, unacceptableLevel)
     this.close(error)
   }
 

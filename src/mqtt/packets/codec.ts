@@ -20,6 +20,8 @@ export interface Codec {
 /** First byte of the ack of a PUBLISH, by QoS; QoS 0 has no ack. */
 const ackHeaders = [undefined, types.puback << 4, types.pubrec << 4] as const
 const ackLength = 4
+/** CONNACK return code for an unsupported protocol level (MQTT-3.1.2-2). */
+export const unacceptableLevel = 1
 /** SUBACK code for a refused filter, instead of the granted QoS (MQTT-3.9.3-2). */
 const refused = 128
 
@@ -35,8 +37,8 @@ const mqtt311: Codec = {
     ),
   unsuback: messageId => encodeAck(types.unsuback, messageId),
   closing: error =>
-    error instanceof MalformedPacket && error.returnCode !== undefined
-      ? encodeConnack(error.returnCode)
+    error instanceof MalformedPacket && error.violation === 'version'
+      ? encodeConnack(unacceptableLevel)
       : undefined,
 }
 

@@ -234,8 +234,6 @@ const levels: ReadonlyMap<string, Connect['protocolVersion']> = new Map([
   ['MQIsdp', 3],
   ['MQTT', 4],
 ])
-/** CONNACK return code for an unsupported protocol level (MQTT-3.1.2-2). */
-const unacceptableLevel = 1
 
 const flagBits = {
   reserved: 0x01,
@@ -249,7 +247,7 @@ const flagBits = {
 /**
  * Decodes a CONNECT. Clears flags that MQTT 3.1 ignores and 3.1.1 forbids: Aedes parses every CONNECT by the rules of 3.1.1.
  *
- * @throws MalformedPacket with return code 1 if the protocol level or name is not served (MQTT-3.1.2-1, -2; contract §7.1)
+ * @throws MalformedPacket `version` if the protocol level or name is not served (MQTT-3.1.2-1, -2; contract §7.1)
  */
 function decodeConnect(fields: Fields): Connect {
   const protocolVersion = protocolOf(fields)
@@ -279,7 +277,7 @@ function protocolOf(fields: Fields): Connect['protocolVersion'] {
   const level = levels.get(fields.text())
   // Another protocol may define the bytes after the level differently, so they are not decoded.
   if (fields.byte() !== level) {
-    throw new MalformedPacket('the protocol is neither MQTT 3.1 nor 3.1.1', unacceptableLevel)
+    throw new MalformedPacket('the protocol is neither MQTT 3.1 nor 3.1.1', 'version')
   }
   return level
 }

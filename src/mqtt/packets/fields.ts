@@ -23,6 +23,28 @@ export class Fields {
     return this.#bytes.readUInt16BE(this.#advance(2))
   }
 
+  /** Four bytes, big-endian. */
+  longNumber(): number {
+    return this.#bytes.readUInt32BE(this.#advance(4))
+  }
+
+  /** A number in at most four groups of 7 bits, least significant first: a Variable Byte Integer (MQTT5-1.5.5). */
+  length(): number {
+    let value = 0
+    for (let shift = 0; shift <= 21; shift += 7) {
+      const byte = this.byte()
+      value |= (byte & 0x7f) << shift
+      if (byte < 0x80) return value
+    }
+    throw new MalformedPacket('a length has more than four bytes (MQTT5-1.5.5)')
+  }
+
+  /** The next `count` bytes, to be read apart. */
+  part(count: number): Fields {
+    const start = this.#advance(count)
+    return new Fields(this.#bytes.subarray(start, this.#place))
+  }
+
   /** Length-prefixed bytes. */
   binary(): Buffer {
     const start = this.#advance(this.number())

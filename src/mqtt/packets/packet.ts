@@ -74,14 +74,16 @@ export interface Signal {
 
 export type Packet = Connect | Publish | Ack | Subscribe | Unsubscribe | Signal
 
+/** `protocol_error`: the packet can be parsed, but not be sent so. `version`: CONNECT asks for a version that is not served. */
+export type Violation = 'malformed' | 'protocol_error' | 'version'
+
 /** A protocol violation, which ends the connection (MQTT-4.8.0-1). */
 export class MalformedPacket extends Error {
-  /** Return code of a CONNACK to send before the connection is closed; undefined if none is sent. */
-  readonly returnCode: number | undefined
+  readonly violation: Violation
 
-  constructor(message: string, returnCode?: number) {
+  constructor(message: string, violation: Violation = 'malformed') {
     super(message)
     this.name = 'MalformedPacket'
-    this.returnCode = returnCode
+    this.violation = violation
   }
 }
