@@ -76,6 +76,13 @@ export class Fields {
     return bytes.toString()
   }
 
+  /** The bytes that are left, which are then read. */
+  takeRest(): Buffer {
+    const rest = this.rest()
+    this.#place = this.#bytes.length
+    return rest
+  }
+
   rest(): Buffer {
     return this.#bytes.subarray(this.#place)
   }

@@ -21,18 +21,50 @@ export const publishFlags = { retain: 0x01, duplicate: 0x08 } as const
 
 export type QoS = 0 | 1 | 2
 
+/** Properties by name (MQTT5-2.2.2.2, table 2-4). Times are in seconds, sizes in bytes. */
+export interface Properties {
+  payloadFormat?: number
+  messageExpiry?: number
+  contentType?: string
+  responseTopic?: string
+  correlationData?: Buffer
+  subscriptionIdentifier?: number
+  sessionExpiry?: number
+  assignedClientId?: string
+  serverKeepAlive?: number
+  authenticationMethod?: string
+  authenticationData?: Buffer
+  requestProblemInformation?: number
+  willDelay?: number
+  requestResponseInformation?: number
+  responseInformation?: string
+  serverReference?: string
+  reasonString?: string
+  receiveMaximum?: number
+  topicAliasMaximum?: number
+  topicAlias?: number
+  maximumQoS?: number
+  retainAvailable?: number
+  /** In the order of the packet; a name may occur more than once. */
+  userProperties?: readonly (readonly [name: string, value: string])[]
+  maximumPacketSize?: number
+  wildcardSubscriptionAvailable?: number
+  subscriptionIdentifierAvailable?: number
+  sharedSubscriptionAvailable?: number
+}
+
 /** The decoder passes on only these fields of a CONNECT. The door takes all other fields from the packet that Aedes parses. */
 export interface Connect {
   readonly cmd: 'connect'
   /** Protocol level: 3 is MQTT 3.1, 4 is MQTT 3.1.1. */
-  readonly protocolVersion: 3 | 4
+  readonly protocolVersion: 3 | 4 | 5
   /** Keep-alive, seconds; 0 for none. */
   readonly keepalive: number
 }
 
 export interface Publish {
   readonly cmd: 'publish'
-  /** Never empty, and without wildcards. */
+  /** Without wildcards; empty only in version 5, with a topic alias. */
   readonly topic: string
   /** A view into the received bytes. */
   readonly payload: Buffer
@@ -41,17 +73,27 @@ export interface Publish {
   readonly retain: boolean
   /** 1 to 65,535; 0 at QoS 0. */
   readonly messageId: number
+  /** Of version 5. */
+  readonly properties?: Properties
 }
 
 export interface Ack {
   readonly cmd: 'puback' | 'pubrec' | 'pubrel' | 'pubcomp'
   /** 1 to 65,535. */
   readonly messageId: number
+  /** Of version 5 (MQTT5-2.4). */
+  readonly reasonCode?: number
+  readonly properties?: Properties
 }
 
 export interface AskedFilter {
   readonly topic: string
   readonly qos: QoS
+  /** Of version 5, as those below (MQTT5-3.8.3.1): the client gets no message of its own. */
+  readonly noLocal?: boolean
+  readonly retainAsPublished?: boolean
+  /** Retained messages come 0: always, 1: if the filter is new, 2: never. */
+  readonly retainHandling?: 0 | 1 | 2
 }
 
 export interface Subscribe {
@@ -59,6 +101,8 @@ export interface Subscribe {
   readonly messageId: number
   /** At least one. */
   readonly subscriptions: readonly AskedFilter[]
+  /** Of version 5. */
+  readonly subscriptionIdentifier?: number | undefined
 }
 
 export interface Unsubscribe {
@@ -70,6 +114,9 @@ export interface Unsubscribe {
 
 export interface Signal {
   readonly cmd: 'pingreq' | 'disconnect'
+  /** Of a DISCONNECT in version 5 (MQTT5-3.14.2.1). */
+  readonly reasonCode?: number
+  readonly properties?: Properties
 }
 
 export type Packet = Connect | Publish | Ack | Subscribe | Unsubscribe | Signal

@@ -1,5 +1,5 @@
 import type { Fields } from './fields.ts'
-import { MalformedPacket } from './packet.ts'
+import { MalformedPacket, type Properties } from './packet.ts'
 
 /** The packets of a client that have properties; `will` is the part of CONNECT with the will. */
 export type WithProperties =
@@ -14,38 +14,6 @@ export type WithProperties =
   | 'unsubscribe'
   | 'disconnect'
   | 'auth'
-
-/** Properties by name (MQTT5-2.2.2.2, table 2-4). Times are in seconds, sizes in bytes. */
-export interface Properties {
-  payloadFormat?: number
-  messageExpiry?: number
-  contentType?: string
-  responseTopic?: string
-  correlationData?: Buffer
-  subscriptionIdentifier?: number
-  sessionExpiry?: number
-  assignedClientId?: string
-  serverKeepAlive?: number
-  authenticationMethod?: string
-  authenticationData?: Buffer
-  requestProblemInformation?: number
-  willDelay?: number
-  requestResponseInformation?: number
-  responseInformation?: string
-  serverReference?: string
-  reasonString?: string
-  receiveMaximum?: number
-  topicAliasMaximum?: number
-  topicAlias?: number
-  maximumQoS?: number
-  retainAvailable?: number
-  /** In the order of the packet; a name may occur more than once. */
-  userProperties?: readonly (readonly [name: string, value: string])[]
-  maximumPacketSize?: number
-  wildcardSubscriptionAvailable?: number
-  subscriptionIdentifierAvailable?: number
-  sharedSubscriptionAvailable?: number
-}
 
 type Kind = 'byte' | 'two bytes' | 'four bytes' | 'length' | 'text' | 'binary' | 'pair'
 

@@ -11,7 +11,9 @@ import { readProperties, type WithProperties, writeProperties } from '../../../s
  */
 const byClients = 'connect will publish puback pubrec pubrel pubcomp subscribe unsubscribe disconnect auth'
 const acks = 'puback pubrec pubrel pubcomp'
-const table: readonly (readonly [number, string, number[], string, ...number[][]])[] = [
+type Row = readonly [number: number, name: string, value: number[], of: string, ...wrong: number[][]]
+
+const table: readonly Row[] = [
   [1, 'Payload Format Indicator', [1], 'publish will', [2], [255]],
   [2, 'Message Expiry Interval', [0, 0, 0, 9], 'publish will'],
   [3, 'Content Type', [0, 1, 97], 'publish will'],
@@ -59,41 +61,43 @@ describe('readProperties()', () => {
     expect(table).toHaveLength(27)
   })
 
-  describe.each(table)('of property %i, %s', (number, name, value, of, ...wrong) => {
-    it.each(packets)('takes it in the packets that may have it alone: %s', packet => {
-      const isAllowed = of.split(' ').includes(packet)
-      const outcome = outcomeOf(packet, [number, ...value])
-      if (isAllowed) expect(Object.keys(outcome)).toHaveLength(1)
-      else expect(outcome).toBe('malformed')
-    })
-
-    const [packet] = of.split(' ') as [WithProperties]
-    if (of === '') return
-
-    it('takes it once, a User Property more often', () => {
-      const twice = outcomeOf(packet, [number, ...value, number, ...value])
-      if (name === 'User Property') expect(twice).toEqual({ userProperties: Array(2).fill(['a', 'b']) })
-      else expect(twice).toBe('protocol_error')
-    })
-
-    it('refuses it cut anywhere', () => {
-      for (let length = 1; length <= value.length; length++) {
-        const cut = [number, ...value].slice(0, length)
-        expect(outcomeOf(packet, cut)).toBe('malformed')
-        expect(outcomeOf(packet, cut, length + 1)).toBe('malformed')
-      }
-    })
-
-    it.each(wrong)('refuses a value that is not allowed', (...bytes) => {
-      expect(outcomeOf(packet, [number, ...bytes])).toBe('protocol_error')
-    })
-
-    if (value[0] === 0 && value[1] === 1 && value[2] === 97)
-      it('refuses text that is not UTF-8, or contains NUL', () => {
-        expect(outcomeOf(packet, [number, 0, 1, 0xff])).toBe('malformed')
-        expect(outcomeOf(packet, [number, 0, 1, 0])).toBe('malformed')
+  for (const [number, name, value, of, ...wrong] of table) {
+    describe(`of property ${number}, ${name}`, () => {
+      it.each(packets)('takes it in the packets that may have it alone: %s', packet => {
+        const isAllowed = of.split(' ').includes(packet)
+        const outcome = outcomeOf(packet, [number, ...value])
+        if (isAllowed) expect(Object.keys(outcome)).toHaveLength(1)
+        else expect(outcome).toBe('malformed')
       })
-  })
+
+      const [packet] = of.split(' ') as [WithProperties]
+      if (of === '') return
+
+      it('takes it once, a User Property more often', () => {
+        const twice = outcomeOf(packet, [number, ...value, number, ...value])
+        if (name === 'User Property') expect(twice).toEqual({ userProperties: Array(2).fill(['a', 'b']) })
+        else expect(twice).toBe('protocol_error')
+      })
+
+      it('refuses it cut anywhere', () => {
+        for (let length = 1; length <= value.length; length++) {
+          const cut = [number, ...value].slice(0, length)
+          expect(outcomeOf(packet, cut)).toBe('malformed')
+          expect(outcomeOf(packet, cut, length + 1)).toBe('malformed')
+        }
+      })
+
+      it.each(wrong)('refuses a value that is not allowed', (...bytes) => {
+        expect(outcomeOf(packet, [number, ...bytes])).toBe('protocol_error')
+      })
+
+      if (value[0] === 0 && value[1] === 1 && value[2] === 97)
+        it('refuses text that is not UTF-8, or contains NUL', () => {
+          expect(outcomeOf(packet, [number, 0, 1, 0xff])).toBe('malformed')
+          expect(outcomeOf(packet, [number, 0, 1, 0])).toBe('malformed')
+        })
+    })
+  }
 
   it.each([0, 4, 5, 6, 7, 10, 12, 16, 20, 27, 29, 32, 43, 127])('refuses the unknown property %i', number => {
     for (const packet of packets) expect(outcomeOf(packet, [number, 0, 0, 0, 0])).toBe('malformed')
