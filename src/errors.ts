@@ -17,27 +17,34 @@ interface CatalogueEntry {
   /** Whether the same request can succeed later without being changed. */
   readonly retryable: boolean
   readonly mqtt: MqttEffect
+  /**
+   * Reason code of MQTT 5 (MQTT5-2.4) in the ack of a publish, or in the DISCONNECT or CONNACK if the effect is `close` or
+   * `connack`. A publish is refused in its ack if the error is not retryable, even if the effect is not `report`.
+   */
+  readonly mqtt5: number | undefined
   /** The meaning of the error, for the documentation. */
   readonly text: string
 }
 
-const refusedContent = { status: 400, retryable: false, mqtt: 'report' } as const
-const badRequest = { status: 400, retryable: false, mqtt: 'none' } as const
-const badCredential = { status: 401, retryable: false, mqtt: 'connack 4' } as const
+const refusedContent = { status: 400, retryable: false, mqtt: 'report', mqtt5: 0x83 } as const
+const refusedFormat = { ...refusedContent, mqtt5: 0x99 } as const
+const tooMuch = { ...refusedContent, mqtt5: 0x97 } as const
+const badRequest = { status: 400, retryable: false, mqtt: 'none', mqtt5: undefined } as const
+const badCredential = { status: 401, retryable: false, mqtt: 'connack 4', mqtt5: 0x87 } as const
 const notFound = { ...badRequest, status: 404 } as const
-const overLimit = { status: 429, retryable: true, mqtt: 'close' } as const
-const storeAway = { status: 503, retryable: true, mqtt: 'close' } as const
+const overLimit = { status: 429, retryable: true, mqtt: 'close', mqtt5: 0x96 } as const
+const storeAway = { status: 503, retryable: true, mqtt: 'close', mqtt5: 0x89 } as const
 
 export const catalogue = {
   // The write body as a whole
-  invalid_utf8: { ...refusedContent, text: 'The body is not UTF-8.' },
-  invalid_json: { ...refusedContent, text: 'The body is not JSON.' },
+  invalid_utf8: { ...refusedFormat, text: 'The body is not UTF-8.' },
+  invalid_json: { ...refusedFormat, text: 'The body is not JSON.' },
   invalid_body: {
-    ...refusedContent,
+    ...refusedFormat,
     text: 'The body is not the JSON object that this request accepts, or the request accepts none.',
   },
   invalid_values: { ...refusedContent, text: '`values` is missing, empty or not an array.' },
-  too_many_records: { ...refusedContent, text: '`values` holds more records than one write may carry.' },
+  too_many_records: { ...tooMuch, text: '`values` holds more records than one write may carry.' },
   invalid_flag: { ...refusedContent, text: '`store`, `broadcast` or `partial` is not true or false.' },
   invalid_write_id: {
     ...refusedContent,
@@ -45,6 +52,7 @@ export const catalogue = {
   },
   not_a_write_topic: {
     ...refusedContent,
+    mqtt5: 0x90,
     text: 'The client may not publish on this topic. Readings go to `things/<ref>/write`.',
   },
   subscription_refused: {
@@ -77,7 +85,7 @@ export const catalogue = {
     text: 'The value is missing, not something that JSON can represent, or null without `geo`.',
   },
   number_out_of_range: { ...refusedContent, text: 'A number is too large for a 64-bit float.' },
-  value_too_large: { ...refusedContent, text: 'The value is larger than 64 KiB as JSON.' },
+  value_too_large: { ...tooMuch, text: 'The value is larger than 64 KiB as JSON.' },
   value_too_deep: { ...refusedContent, text: 'The value is nested deeper than 32 levels.' },
   invalid_geo: { ...refusedContent, text: '`geo` is not `{lat, long}` in degrees.' },
   invalid_datetime: {
@@ -98,7 +106,7 @@ export const catalogue = {
     text: 'A part of the `$settings` path is not 1 to 64 letters, digits, `_` or `-`.',
   },
   settings_too_large: {
-    ...refusedContent,
+    ...tooMuch,
     text: 'The settings document would be over 64 KiB. The check comes after the ack: see the refused writes.',
   },
   invalid_magic_value: {
@@ -137,7 +145,13 @@ export const catalogue = {
     status: 426,
     text: 'MQTT over WebSocket is at `/mqtt`, with an upgrade.',
   },
-  body_too_large: { status: 413, retryable: false, mqtt: 'close', text: 'The body is over `bodyLimit`.' },
+  body_too_large: {
+    status: 413,
+    retryable: false,
+    mqtt: 'close',
+    mqtt5: 0x95,
+    text: 'The body is over `bodyLimit`.',
+  },
   unsupported_media_type: { ...badRequest, status: 415, text: 'The Content-Type names a binary format.' },
   unsupported_encoding: {
     ...badRequest,
@@ -167,38 +181,45 @@ export const catalogue = {
   },
   too_many_waiting: {
     ...overLimit,
+    mqtt5: 0x89,
     text: 'The server has too many live messages waiting to be sent.',
   },
   too_many_resources: {
     ...overLimit,
     retryable: false,
     mqtt: 'report',
+    mqtt5: 0x97,
     text: 'The thing already has as many resources as `resourcesPerThing` allows.',
   },
   too_many_retained: {
     ...overLimit,
     retryable: false,
     mqtt: 'report',
+    mqtt5: 0x97,
     text: 'There are as many retained messages as the server keeps.',
   },
   too_many_persistent_sessions: {
     ...overLimit,
     retryable: false,
     mqtt: 'connack 5',
+    mqtt5: 0x97,
     text: 'The thing, session or admin has 1,000 persistent MQTT sessions already. End one: connect its client with a clean session.',
   },
   too_many_streams: {
     ...overLimit,
     mqtt: 'none',
+    mqtt5: undefined,
     text: 'The thing already has as many open streams as `streamsPerThing` allows.',
   },
   too_many_connections: {
     ...overLimit,
+    mqtt5: 0x97,
     text: 'The address already has as many open connections as `connectionsPerAddress` allows.',
   },
   too_many_failed_credentials: {
     ...overLimit,
     mqtt: 'connack 5',
+    mqtt5: 0x9f,
     text: 'The address has sent too many invalid credentials. A valid one is accepted at any time.',
   },
 
@@ -215,13 +236,14 @@ export const catalogue = {
   // The service
   store_timeout: { ...storeAway, text: 'The store did not commit the write in time.' },
   store_unavailable: { ...storeAway, text: 'The store cannot be reached or has failed.' },
-  store_full: { ...storeAway, text: 'The store has too little room for more writes.' },
-  draining: { ...storeAway, mqtt: 'connack 3', text: 'The server is stopping.' },
+  store_full: { ...storeAway, mqtt5: 0x97, text: 'The store has too little room for more writes.' },
+  draining: { ...storeAway, mqtt: 'connack 3', mqtt5: 0x88, text: 'The server is stopping.' },
   service_closed: { ...badRequest, text: 'The host program has closed the service before this call.' },
   internal_error: {
     status: 500,
     retryable: true,
     mqtt: 'close',
+    mqtt5: 0x80,
     text: 'The server failed: it has a defect.',
   },
 } as const satisfies Record<string, CatalogueEntry>
@@ -245,6 +267,9 @@ export class ThingwireError extends Error {
   /** For a refused write: one refused field of each bad record, for at most 20 records. */
   readonly errors: readonly FieldError[] | undefined
 
+  /** The message without the sender's own texts, for senders of MQTT 5. */
+  readonly toSender: string
+
   /** Seconds to wait before a retry, a whole number. If undefined, the door uses its default for errors that can be retried. */
   readonly retryAfter: number | undefined
 
@@ -253,6 +278,7 @@ export class ThingwireError extends Error {
     this.name = 'ThingwireError'
     this.reason = reason
     this.errors = details.errors
+    this.toSender = details.toSender ?? message
     this.retryAfter = details.retryAfter
   }
 
@@ -271,4 +297,6 @@ interface ErrorDetails {
   readonly retryAfter?: number
   readonly errors?: readonly FieldError[]
   readonly cause?: unknown
+  /** Default: `message`. */
+  readonly toSender?: string
 }

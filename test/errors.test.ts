@@ -27,8 +27,9 @@ function groupLines(lines: readonly string[], title: RegExp, row: RegExp): Group
 }
 
 function rowOf(reason: Reason): string {
-  const { status, retryable, mqtt, text } = catalogue[reason]
-  return `| \`${reason}\` | ${status} | ${retryable ? 'yes' : 'no'} | ${mqtt} | ${text} |`
+  const { status, retryable, mqtt, mqtt5, text } = catalogue[reason]
+  const code = mqtt5 === undefined ? ' ' : ` 0x${mqtt5.toString(16)} `
+  return `| \`${reason}\` | ${status} | ${retryable ? 'yes' : 'no'} | ${mqtt} |${code}| ${text} |`
 }
 
 describe('catalogue', () => {

@@ -2,7 +2,9 @@ import type { Duplex } from 'node:stream'
 import {
   generate,
   type IConnackPacket,
+  type IConnectPacket,
   type IPublishPacket,
+  type ISubscribePacket,
   type ISubscription,
   type Packet,
   parser,
@@ -13,7 +15,7 @@ import { PacketQueue } from './packet-queue.ts'
 import { within } from './waiting.ts'
 
 export interface MqttAddress extends Omit<StreamAddress, 'subprotocol'> {
-  /** 3 is MQTT 3.1, 4 (default) is 3.1.1; 5 only to see it refused. */
+  /** 3 is MQTT 3.1, 4 (default) is 3.1.1. */
   readonly protocolVersion?: 3 | 4 | 5
   /** How long every wait may last, milliseconds. Default 20,000. */
   readonly deadline?: number
@@ -29,7 +31,12 @@ export interface MqttAddress extends Omit<StreamAddress, 'subprotocol'> {
 /** A PUBLISH that was received. */
 export type Message = IPublishPacket & { readonly payload: Buffer }
 
-export type Subscription = Pick<ISubscription, 'topic' | 'qos'>
+export type Subscription = Pick<ISubscription, 'topic' | 'qos' | 'nl' | 'rap' | 'rh'>
+
+/** Return code of a CONNACK; in version 5 its reason code. */
+export function codeOf({ returnCode, reasonCode }: IConnackPacket): number | undefined {
+  return returnCode ?? reasonCode
+}
 
 /** A CONNACK that does not accept. */
 export class ConnectRefused extends Error {
@@ -53,7 +60,11 @@ export interface ConnectOptions {
     readonly payload: Payload
     readonly qos?: QoS
     readonly retain?: boolean
+    /** Of version 5. */
+    readonly properties?: NonNullable<NonNullable<IConnectPacket['will']>['properties']>
   }
+  /** Of version 5. */
+  readonly properties?: IConnectPacket['properties']
   /** Seconds; default 0, no pings are sent either way. */
   readonly keepalive?: number
   /** Sent in the segment of the CONNECT, right behind it. */
@@ -67,6 +78,8 @@ export interface PublishOptions {
   readonly retain?: boolean
   /** Default: the next one that was not given out yet. */
   readonly messageId?: number
+  /** Of version 5. */
+  readonly properties?: IPublishPacket['properties']
 }
 
 /** An object is sent as its JSON; text and bytes as they are. */
@@ -88,7 +101,7 @@ export async function connectMqtt(options: MqttAddress & ConnectOptions): Promis
 /** As `connectMqtt`. @throws ConnectRefused, and the connection is gone */
 export async function connectAccepted(options: MqttAddress & ConnectOptions): Promise<MqttClient> {
   const client = await connectMqtt(options)
-  const { returnCode } = client.connack
+  const returnCode = codeOf(client.connack)
   if (returnCode === 0) return client
   await client.destroy()
   throw new ConnectRefused(options.clientId, returnCode)
@@ -103,14 +116,19 @@ export async function openMqtt(address: MqttAddress): Promise<MqttClient> {
 
 /** The bytes of these packets, one behind the other: `sendBytes` sends them in one segment. */
 export function encodePackets(...packets: readonly Packet[]): Buffer {
-  return Buffer.concat(packets.map(packet => generate(packet)))
+  return encodedIn(4, packets)
+}
+
+function encodedIn(protocolVersion: number, packets: readonly Packet[]): Buffer {
+  return Buffer.concat(packets.map(packet => generate(packet, { protocolVersion })))
 }
 
 /** A PUBLISH to be sent with others; QoS 1 and 2 need a `messageId`. */
 export function publishPacket(topic: string, payload: Payload, options: PublishOptions = {}): Packet {
-  const { qos = 1, dup = false, retain = false, messageId } = options
+  const { qos = 1, dup = false, retain = false, messageId, properties } = options
   const numbered = qos === 0 || messageId === undefined ? {} : { messageId }
-  return { cmd: 'publish', topic, payload: bytesOf(payload), qos, dup, retain, ...numbered }
+  const said = properties ? { properties } : {}
+  return { cmd: 'publish', topic, payload: bytesOf(payload), qos, dup, retain, ...numbered, ...said }
 }
 
 /** One MQTT connection on which a test says what is sent, byte by byte if need be, and sees all that arrives. */
@@ -137,8 +155,7 @@ export class MqttClient {
     this.#protocolVersion = protocolVersion
     this.#deadline = deadline
     this.#queue = new PacketQueue(deadline, onMessage === undefined)
-    // A refused version 5 is answered in the form of 3.1.1.
-    const incoming = parser({ protocolVersion: 4 })
+    const incoming = parser({ protocolVersion: protocolVersion === 5 ? 5 : 4 })
     incoming.on('packet', packet => {
       if (packet.cmd !== 'publish' || !onMessage) this.#queue.add(packet)
       else if (!this.#isLeaving) onMessage(packet as Message)
@@ -147,7 +164,7 @@ export class MqttClient {
     incoming.on('error', (error: Error) => stream.destroy(error))
     stream.on('data', (bytes: Buffer) => {
       incoming.parse(bytes)
-      if (this.#acks.length > 0) this.sendBytes(encodePackets(...this.#acks.splice(0)))
+      if (this.#acks.length > 0) this.sendBytes(this.#encoded(this.#acks.splice(0)))
     })
     stream.on('error', error => this.#queue.end(error))
     this.closed = new Promise(resolve => {
@@ -191,8 +208,9 @@ export class MqttClient {
       ...(options.username === undefined ? {} : { username: options.username }),
       ...(options.password === undefined ? {} : { password: Buffer.from(options.password) }),
       ...(will ? { will: { ...will, payload: bytesOf(will.payload) } } : {}),
+      ...(options.properties ? { properties: options.properties } : {}),
     }
-    if (options.pipelined) this.sendBytes(encodePackets(connect, ...options.pipelined))
+    if (options.pipelined) this.sendBytes(this.#encoded([connect, ...options.pipelined]))
     else this.send(connect)
     this.#connack = await this.next(isOf('connack'))
     return this.#connack
@@ -200,7 +218,11 @@ export class MqttClient {
 
   /** Sends each packet with a write, over WebSocket a message, of its own. */
   send(...packets: readonly Packet[]): void {
-    for (const packet of packets) this.sendBytes(generate(packet))
+    for (const packet of packets) this.sendBytes(this.#encoded([packet]))
+  }
+
+  #encoded(packets: readonly Packet[]): Buffer {
+    return encodedIn(this.#protocolVersion, packets)
   }
 
   sendBytes(bytes: Uint8Array): void {
@@ -285,7 +307,7 @@ export class MqttClient {
   /** Ends the connection as a client that will not have its will sent. @throws Error past the deadline */
   async disconnect(): Promise<void> {
     this.abandon()
-    if (!this.stream.destroyed) this.stream.end(generate({ cmd: 'disconnect' }))
+    if (!this.stream.destroyed) this.stream.end(this.#encoded([{ cmd: 'disconnect' }]))
     await this.untilClosed()
   }
 
@@ -318,9 +340,22 @@ export class MqttClient {
     return messageId
   }
 
-  async #subscribe(subscriptions: readonly Subscription[]): Promise<readonly number[]> {
+  /** One SUBSCRIBE, in version 5 with an identifier. @throws Error if one is not granted as asked for */
+  async subscribeAs(
+    subscriptionIdentifier: number,
+    ...subscriptions: readonly Subscription[]
+  ): Promise<void> {
+    const granted = await this.#subscribe(subscriptions, { subscriptionIdentifier })
+    const asked = subscriptions.map(({ qos }) => qos).join()
+    if (granted.join() !== asked) throw new Error(`SUBACK ${granted} for ${asked}`)
+  }
+
+  async #subscribe(
+    subscriptions: readonly Subscription[],
+    properties: ISubscribePacket['properties'] = {},
+  ): Promise<readonly number[]> {
     const messageId = this.nextMessageId()
-    this.send({ cmd: 'subscribe', messageId, subscriptions: [...subscriptions] })
+    this.send({ cmd: 'subscribe', messageId, subscriptions: [...subscriptions], properties })
     const suback = await this.next(isOf('suback', messageId))
     return suback.granted as number[]
   }

@@ -131,7 +131,10 @@ export class DoorService implements MqttService {
   }
 
   /** A connection with the thing's token as password. */
-  connectThing({ thingToken }: Thing, options: ConnectOptions = {}): Promise<MqttClient> {
+  connectThing(
+    { thingToken }: Thing,
+    options: ConnectOptions & Partial<MqttAddress> = {},
+  ): Promise<MqttClient> {
     return this.connect({ username: 'device', password: thingToken, ...options })
   }
 
@@ -147,7 +150,10 @@ export class DoorService implements MqttService {
   }
 
   /** A connection with a new session that may use these topics as password. */
-  async connectTopics(topics: readonly TopicGrant[], options: ConnectOptions = {}): Promise<MqttClient> {
+  async connectTopics(
+    topics: readonly TopicGrant[],
+    options: ConnectOptions & Partial<MqttAddress> = {},
+  ): Promise<MqttClient> {
     const { sessionToken } = await this.things.sessions.create([], { access: 'read', topics })
     return await this.connect({ username: 'house', password: sessionToken, ...options })
   }

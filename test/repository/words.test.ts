@@ -11,7 +11,7 @@ const retired: Readonly<Record<string, RegExp>> = {
   watermark: /packedMark|packed-mark|lowerMark|loweredMark/,
   rollup: /DaySummary|day-summary|dropSummaries|drop-summaries/,
   'duplicate index': /crowdKey|crowdEntry|crowdParts/,
-  pending: /inHand|InHand/,
+  pending: /inHand(?!ling)|InHand(?!ling)/,
   'onConnection, accept, resume, evicted, disconnected':
     /isDismissed|hasTakenLeave|\bletIn\b|\bwelcome\b|dismissed/,
   'rejected connection': /[Tt]urnedAway|turned-away/,

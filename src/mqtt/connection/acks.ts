@@ -1,17 +1,11 @@
-import type { Duplex } from 'node:stream'
 import type { Ticket } from '../../core/async/ticket.ts'
 import type { Observer } from '../../core/observer.ts'
-import { catalogue, ThingwireError } from '../../errors.ts'
+import type { ThingwireError } from '../../errors.ts'
 import type { Codec } from '../packets/codec.ts'
 import type { PublishOutcome } from '../packets/outcomes.ts'
 import type { Publish, QoS } from '../packets/packet.ts'
 import type { Inbound } from './inbound.ts'
 import type { ReadingTime } from './reading-time.ts'
-
-/** Whether to acknowledge a refused PUBLISH and list it under the thing, since sending it again would not help. */
-export function isAcknowledged(error: unknown): error is ThingwireError {
-  return error instanceof ThingwireError && catalogue[error.reason].mqtt === 'report'
-}
 
 class Entry implements Ticket<unknown>, PublishOutcome {
   readonly qos: QoS
@@ -19,6 +13,7 @@ class Entry implements Ticket<unknown>, PublishOutcome {
   readonly bytes: number
   /** When the packet was read, by the clock of `ReadingTime`, milliseconds. */
   readonly takenAt: number
+  readonly #owner: Pick<AcksOwner, 'codec'>
   readonly #onSettled: () => void
   readonly #onFailed: () => void
   isDone = false
@@ -26,7 +21,14 @@ class Entry implements Ticket<unknown>, PublishOutcome {
   /** Set if the packet is not acknowledged. */
   error: Error | undefined
 
-  constructor(packet: Publish, takenAt: number, onSettled: () => void, onFailed: () => void) {
+  constructor(
+    packet: Publish,
+    takenAt: number,
+    owner: Pick<AcksOwner, 'codec'>,
+    onSettled: () => void,
+    onFailed: () => void,
+  ) {
+    this.#owner = owner
     this.qos = packet.qos
     this.messageId = packet.messageId
     this.bytes = packet.payload.length
@@ -41,7 +43,7 @@ class Entry implements Ticket<unknown>, PublishOutcome {
   }
 
   reject(error: Error): void {
-    if (isAcknowledged(error)) {
+    if (this.#owner.codec.acknowledges(error, this.qos)) {
       this.refusal = error
       this.resolve()
     } else {
@@ -53,8 +55,10 @@ class Entry implements Ticket<unknown>, PublishOutcome {
 }
 
 interface AcksOwner {
-  readonly socket: Duplex
-  readonly codec: Pick<Codec, 'acks'>
+  readonly codec: Pick<Codec, 'acks' | 'acknowledges'>
+  /** Whether nothing can be sent any more. */
+  readonly isClosed: boolean
+  send(packets: Buffer): void
   /** Closes the connection for a packet that has failed. */
   close(error: Error): void
 }
@@ -66,6 +70,8 @@ export class Acks {
   readonly #inbound: Pick<Inbound, 'begun' | 'finished'>
   readonly #observer: Observer | undefined
   #entries: Entry[] = []
+  /** Number of entries at QoS 1. */
+  unacked = 0
   #isFlushing = false
 
   constructor(
@@ -87,8 +93,9 @@ export class Acks {
    */
   expect(packet: Publish, onFailed: () => void): Ticket<unknown> {
     this.#inbound.begun(packet.payload.length)
-    const entry = new Entry(packet, this.#readingTime.readAt, this.#settled, onFailed)
+    const entry = new Entry(packet, this.#readingTime.readAt, this.#owner, this.#settled, onFailed)
     this.#entries.push(entry)
+    if (entry.qos === 1) this.unacked++
     return entry
   }
 
@@ -108,6 +115,7 @@ export class Acks {
       if (!entry.isDone) break
       bytes += entry.bytes
       count++
+      if (entry.qos === 1) this.unacked--
     }
     if (count > 0) {
       this.#send(this.#entries.slice(0, count))
@@ -119,13 +127,12 @@ export class Acks {
   }
 
   #send(entries: readonly Entry[]): void {
-    const { socket } = this.#owner
-    if (socket.destroyed || socket.writableEnded) return
+    if (this.#owner.isClosed) return
     const sentAt = this.#observer ? performance.now() : 0
     for (const { qos, takenAt } of entries)
       if (qos > 0) this.#observer?.acknowledged('mqtt', (sentAt - takenAt) / 1_000)
     const acks = this.#owner.codec.acks(entries)
-    if (acks.length > 0) socket.write(acks)
+    if (acks.length > 0) this.#owner.send(acks)
   }
 
   #end(error: Error, count: number, bytes: number): void {

@@ -8,6 +8,7 @@ import { hasForbiddenCharacter } from '../../core/topics/topic-filter.ts'
 import { mayWrite } from '../../core/topics/topic-grant.ts'
 import { ThingwireError } from '../../errors.ts'
 import { ConnectRefused } from '../packets/outcomes.ts'
+import type { ClientKind, Connect } from '../packets/packet.ts'
 import { forbiddenCharacter, shownTopic } from '../shown-topic.ts'
 import { isThingwireTopic, refOfWriteTopic } from '../topics.ts'
 import { orRefusal, unlessRefused } from '../unless-refused.ts'
@@ -24,17 +25,19 @@ interface Identified {
   /** `relyOn` is called with each credential before the credential is looked up. */
   readonly tokens: Pick<UsedTokens, 'relyOn'>
   principal: Principal | undefined
+  readonly asked: Connect | undefined
 }
 
 export interface Admission {
-  /** `host`: the client has no credential of Thingwire, and the broker also serves clients of the host. */
-  readonly kind: 'principal' | 'anonymous' | 'host'
+  readonly kind: ClientKind
   /** The secret of a principal. Do not keep it after the connection has ended. */
   readonly credential: string | undefined
   /** Client id inside the broker: prefixed with the principal's name, without secrets. */
   readonly clientId: string
   /** The id that the client sent, without secrets. */
   readonly givenClientId: string
+  /** A random id, if the client sent none. */
+  readonly assignedClientId: string | undefined
   /** The will: a write, or a message on another topic that the client may publish on. */
   readonly will: WillContent | undefined
 }
@@ -59,12 +62,17 @@ export async function admit(
   const known = typeof credential === 'object' ? credential : undefined
   const kind = known ? 'principal' : ownsBroker ? 'anonymous' : 'host'
   assertClientId(packet, kind)
+  const refusal = connection.asked?.refusal(kind)
+  if (refusal) throw refusal
   const givenClientId = withoutSecret(packet.clientId ?? '', access.redactor)
+  const assignedClientId = givenClientId === '' ? randomUUID() : undefined
+  const id = assignedClientId ?? givenClientId
   return {
     kind,
     credential: known?.secret,
-    clientId: kind === 'host' ? packet.clientId : scopedId(known?.principal, givenClientId),
+    clientId: kind === 'host' ? packet.clientId : scopedId(known?.principal, id),
     givenClientId,
+    assignedClientId,
     will:
       (known && (await messageWillOf(packet, known.principal, known.secret, access))) ??
       (await willOf(packet, known?.secret, access, connection.tokens, kind)),
@@ -75,7 +83,7 @@ export async function admit(
 function scopedId(principal: Principal | undefined, clientId: string): string {
   if (!principal) return `anonymous.${randomUUID()}:${clientId}`
   // The prefix contains the thing id, not the token, so a thing keeps its session when its token is rotated.
-  return `${principalName(principal)}:${clientId === '' ? randomUUID() : clientId}`
+  return `${principalName(principal)}:${clientId}`
 }
 
 /** Tries the password as a credential, then the username as a thing token. @throws ThingwireError if the store is unavailable */
@@ -103,7 +111,7 @@ function withoutSecret(clientId: string, redactor: Redactor): string {
   return redactor.redact(clientId) === clientId ? clientId : hashToken(clientId)
 }
 
-function assertClientId({ clientId, clean }: ConnectPacket, kind: Admission['kind']): void {
+function assertClientId({ clientId }: ConnectPacket, kind: ClientKind): void {
   if (kind === 'host') {
     // A client of the host must not pose as a client of Thingwire.
     if (scopePattern.test(clientId)) throw new ConnectRefused('client_id', 'the client id is reserved')
@@ -112,10 +120,6 @@ function assertClientId({ clientId, clean }: ConnectPacket, kind: Admission['kin
   if (Buffer.byteLength(clientId) > maximumClientIdLength) {
     throw new ConnectRefused('client_id', `the client id is longer than ${maximumClientIdLength} bytes`)
   }
-  if (clientId === '' && !clean)
-    throw new ConnectRefused('client_id', 'a persistent session needs a client id')
-  if (kind === 'anonymous' && !clean)
-    throw new ConnectRefused('no_credential', 'a persistent session needs a credential')
 }
 
 /** A will on a write topic, where a token is a credential, as in a PUBLISH. Undefined if there is none or the host handles it. */
@@ -124,19 +128,20 @@ async function willOf(
   credential: string | undefined,
   access: Access,
   tokens: Pick<UsedTokens, 'relyOn'>,
-  kind: Admission['kind'],
+  kind: ClientKind,
 ): Promise<WillContent | undefined> {
   if (!will || (kind === 'host' && !isThingwireTopic(will.topic))) return undefined
   const ref = refOfWriteTopic(will.topic)
-  if (ref === undefined) throw new ConnectRefused('will', willElsewhere(will.topic, access.redactor))
+  if (ref === undefined) {
+    const shown = shownTopic(will.topic, access.redactor)
+    throw new ConnectRefused('will', willElsewhere(will.topic, shown), willElsewhere(will.topic))
+  }
   tokens.relyOn(ref)
   const thingId = await orRefusal(access.authorise(ref, credential, 'write'))
   if (thingId instanceof ThingwireError) {
-    const shown = shownTopic(will.topic, access.redactor)
-    throw new ConnectRefused(
-      'will',
-      `the will is on ${shown}, on which the client may not write (${thingId.message})`,
-    )
+    const text = (shown = 'a topic') =>
+      `the will is on ${shown}, on which the client may not write (${thingId.message})`
+    throw new ConnectRefused('will', text(shownTopic(will.topic, access.redactor)), text())
   }
   const credentialHash = hashToken(isToken(ref) ? ref : (credential ?? ''))
   return { thingId, credentialHash, body: Buffer.from(will.payload).toString('base64') }
@@ -159,8 +164,7 @@ async function messageWillOf(
   }
 }
 
-function willElsewhere(topic: string, redactor: Redactor): string {
-  const shown = shownTopic(topic, redactor)
+function willElsewhere(topic: string, shown = 'a topic'): string {
   if (hasForbiddenCharacter(topic)) return `the will is on ${shown}: ${forbiddenCharacter}`
   return `the will is on ${shown}, which is neither the write topic of the client's thing nor another topic on which the client may publish`
 }

@@ -7,12 +7,13 @@ import type { DoorOptions } from '../attach-options.ts'
 import { LiveClient, type Receiver } from '../delivery/live-client.ts'
 import { BrokerLink, type BrokerLinkHandlers } from '../host/broker-link.ts'
 import type { MqttThings } from '../mqtt-things.ts'
-import { type Codec, codecOf, unacceptableLevel } from '../packets/codec.ts'
-import { disconnect, pingresp } from '../packets/encode.ts'
-import { type Closing, ConnectionClosed } from '../packets/outcomes.ts'
-import { MalformedPacket, type Packet } from '../packets/packet.ts'
+import { type Codec, unacceptableLevel } from '../packets/codec.ts'
+import { disconnect, encodeAck, pingresp } from '../packets/encode.ts'
+import { type Closing, ConnectionClosed, type ConnectRefused } from '../packets/outcomes.ts'
+import { type Ack, type Connect, MalformedPacket, type Packet, type QoS, types } from '../packets/packet.ts'
 import type { RelayedClient } from '../relay/relayed-client.ts'
 import type { MqttSession } from '../sessions/session.ts'
+import { longestExpiry } from '../sessions/session-documents.ts'
 import { unlessRefused } from '../unless-refused.ts'
 import type { KeptWillContent } from '../wills/will-documents.ts'
 import { Acks } from './acks.ts'
@@ -48,10 +49,15 @@ export interface KeptWill {
  */
 type ConnectionState = 'connecting' | 'rejected' | 'connected' | 'left'
 
-/** `disconnect`: the client sent DISCONNECT, so its will does not apply (MQTT-3.14.4-3). */
-export type ConnectionEnd = 'disconnect' | Closing
+/**
+ * `disconnect`: the client sent DISCONNECT, so its will does not apply (MQTT-3.14.4-3). `disconnect_with_will`: the client wants
+ * its will to apply nevertheless.
+ */
+export type ConnectionEnd = 'disconnect' | 'disconnect_with_will' | Closing
 
 const maximumMessageId = 65_535
+/** How long a client has to read the last packet, milliseconds. */
+const lingering = 1_000
 let opened = 0
 
 /** One network connection, with the state of its client. */
@@ -67,11 +73,13 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   readonly #parts: ConnectionParts
   readonly #keepAlive = new KeepAlive()
   #handler: PacketHandler | undefined
+  #onClosed: ((error: Error | null) => void) | undefined
   #messageId = 0
   #state: ConnectionState = 'connecting'
   #end: ConnectionEnd | undefined
-  /** Of the version that CONNECT chose. */
-  codec: Codec = codecOf(4)
+  /** Set by CONNECT. */
+  asked: Connect | undefined
+  #isClosing = false
   /** Time on the clock of `performance.now()`, milliseconds. */
   readonly openedAt = performance.now()
   /** Set before CONNECT is accepted or refused; undefined if the client has no known credential. */
@@ -102,7 +110,9 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     const { drainTimeout } = options
     const { req: request } = this.client
     const { maxPacketSize } = reading
-    this.live = new LiveClient({ live, clock, maxPacketSize, drainTimeout, socket, request, receiver: this })
+    const onDropped = (messages: number) => observer?.dropped(messages)
+    const delivery = { live, clock, maxPacketSize, drainTimeout, onDropped }
+    this.live = new LiveClient({ ...delivery, socket, request, receiver: this })
     this.inbound = new Inbound(socket, this, reading)
     this.acks = new Acks(this, this.inbound, reading.time, observer)
     // If the broker still has packets to read, it closes the connection after reading them.
@@ -116,19 +126,39 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     return this.broker.client
   }
 
-  /** Call this before the first packet arrives. */
-  handleWith(handler: PacketHandler): void {
+  /**
+   * Call this before the first packet arrives.
+   *
+   * @param onClosed called once, when the connection is closed, with the error that closed it
+   */
+  handleWith(handler: PacketHandler, onClosed: (error: Error | null) => void): void {
     this.#handler = handler
+    this.#onClosed = onClosed
+    this.socket.once('close', () => this.#gone(this.socket.errored))
   }
 
   take(packet: Packet, now: number): Promise<void> | undefined {
     this.#keepAlive.heard(now)
     if (packet.cmd === 'connect') {
-      this.codec = codecOf(packet.protocolVersion)
+      this.asked = packet
       this.#keepAlive.connected(packet.keepalive, now)
     }
     if (packet.cmd === 'pingreq') this.#keepAlive.answered(now)
     return this.#handler?.take(packet)
+  }
+
+  get codec(): Codec {
+    return this.inbound.codec
+  }
+
+  /** Whether nothing can be sent any more. */
+  get isClosed(): boolean {
+    return this.#isClosing || this.socket.destroyed
+  }
+
+  /** @param packets complete packets */
+  send(packets: Uint8Array): void {
+    if (!this.isClosed && !this.socket.writableEnded) this.socket.write(packets)
   }
 
   get state(): ConnectionState {
@@ -144,15 +174,23 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     return this.#end
   }
 
-  /** Refuses CONNECT. CONNACK is sent later, when the broker calls `authenticate`. */
+  /** Refuses CONNECT. Call `refuse` when the broker asks whether to accept the client. */
   reject(): void {
     this.#state = 'rejected'
   }
 
-  /** Sends CONNACK 0 to a client of Thingwire. */
+  /** Sends the CONNACK of a refused CONNECT. The broker then closes the connection. */
+  refuse(refusal: ConnectRefused): void {
+    this.send(this.codec.connackRefusal(refusal))
+    this.broker.refused()
+  }
+
+  /** Sends the CONNACK of an accepted client of Thingwire. */
   accept(): void {
     this.broker.becomeOurs(this.relayed !== undefined)
-    this.socket.write(this.codec.connack(this.session?.wasPresent === true))
+    const { wasPresent = false, expiry = 0 } = this.session ?? {}
+    const assignedClientId = this.admission?.assignedClientId
+    this.send(this.codec.connack({ isPresent: wasPresent, expiry, assignedClientId }))
     this.resume()
   }
 
@@ -164,18 +202,55 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   }
 
   /** Call this at DISCONNECT: no packet may follow it (MQTT-3.14.4-1). */
-  disconnected(): void {
-    this.#end ??= 'disconnect'
+  disconnected(keepsWill: boolean): void {
+    this.#end ??= keepsWill ? 'disconnect_with_will' : 'disconnect'
     this.inbound.stop()
+  }
+
+  /** @param expiry seconds @throws MalformedPacket if the session was to end with the connection (MQTT5-3.14.2.2.2) */
+  changeExpiry(expiry: number): void {
+    const { session } = this
+    if (expiry > 0 && this.asked?.sessionExpiry === 0)
+      throw new MalformedPacket('DISCONNECT must not prolong a session of expiry 0', 'protocol_error')
+    if (session?.isPersistent) session.expiry = Math.min(expiry, longestExpiry)
   }
 
   /** Closes the connection without acknowledging pending packets, so that the client sends those packets again. */
   close(error: Error): void {
     if (error instanceof ConnectionClosed) this.#end ??= error.why
     this.inbound.stop()
+    if (this.isClosed) return
     const last = this.codec.closing(error)
-    if (last) this.socket.write(last, () => this.socket.destroy(error))
-    else this.socket.destroy(error)
+    // A client that reads nothing does not get the packet.
+    if (last && !this.socket.writableNeedDrain) this.#linger(error, last)
+    else this.socket.destroy(this.#end === 'stopping' ? undefined : error)
+  }
+
+  /**
+   * The connection counts as closed at once, so that nothing waits for the client. Only its socket is left open for a moment:
+   * closing a socket with unread bytes would reset it, and the client might lose the last packet.
+   */
+  #linger(error: Error | null, last?: Uint8Array): void {
+    const { socket } = this
+    this.#isClosing = true
+    if (last) socket.write(last)
+    socket.end()
+    this.inbound.discard()
+    const timer = setTimeout(() => socket.destroy(), lingering)
+    socket.once('end', () => socket.destroy())
+    socket.once('close', () => clearTimeout(timer))
+    this.#gone(error)
+  }
+
+  #gone(error: Error | null): void {
+    this.#onClosed?.(error)
+    this.#onClosed = undefined
+  }
+
+  /** Resolves when the socket is closed. */
+  whenClosed(): Promise<void> {
+    const { socket } = this
+    return socket.closed ? Promise.resolve() : new Promise(resolve => void socket.once('close', resolve))
   }
 
   left(): void {
@@ -199,6 +274,10 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     this.broker.send(this.inbound.raw)
   }
 
+  passAckToBroker({ cmd, messageId }: Ack): void {
+    this.broker.send(encodeAck(types[cmd], messageId))
+  }
+
   relay(bytes: Buffer): void {
     this.broker.send(bytes)
   }
@@ -212,11 +291,32 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   }
 
   onClosedByBroker(error: Error | null): void {
-    if (!this.socket.destroyed) this.socket.destroy(error ?? undefined)
+    if (this.isClosed) return
+    if (this.#state === 'rejected') this.#linger(error)
+    else this.socket.destroy(error ?? undefined)
   }
 
-  onMessages(packets: Buffer): void {
-    this.live.brokerPackets.push(packets, this.relayed?.isPaced(packets[0] ?? 0) === true)
+  onMessages(bytes: Buffer, packets: readonly Buffer[]): void {
+    const isPaced = this.relayed?.isPaced(bytes[0] ?? 0) === true
+    for (const { bytes: some, unacked } of this.codec.fromBroker(bytes, packets)) {
+      if (some) this.live.brokerPackets.push(some, isPaced, unacked !== undefined)
+      else this.#skip(unacked)
+    }
+  }
+
+  /** A message from the broker that is too large for the client is dropped, and counts as acknowledged. */
+  #skip(message: { readonly messageId: number; readonly qos: QoS } | undefined): void {
+    this.#parts.things.observer?.dropped(1)
+    if (!message) return
+    const { messageId, qos } = message
+    // The broker has not finished writing the message.
+    setImmediate(() => this.endAtBroker(messageId, qos === 1 ? 'puback' : 'pubcomp'))
+  }
+
+  /** Passes the last ack of a message from the broker. */
+  endAtBroker(messageId: number, cmd: 'puback' | 'pubcomp'): void {
+    this.passAckToBroker({ cmd, messageId })
+    if (this.broker.acked(messageId)) this.live.brokerPackets.acked()
   }
 
   onHold(): void {
@@ -251,7 +351,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
         break
       case 'ping':
         // A PINGRESP does not help a client that reads no answers, or a connection that is about to close.
-        if (this.isConnected && inbound.isAnswering) socket.write(pingresp)
+        if (this.isConnected && inbound.isAnswering) this.send(pingresp)
         break
       default:
         this.broker.keepAlive(now, this.#keepAlive.interval)

@@ -3,7 +3,6 @@ import type { DocumentPut } from '../../core/ports.ts'
 import type { Publish } from '../packets/packet.ts'
 import type { MqttSession } from '../sessions/session.ts'
 import { type InFlightDocument, type InFlightWrite, inFlightName } from '../sessions/session-documents.ts'
-import { isAcknowledged } from './acks.ts'
 
 /** Shared by all committed writes to save memory: a connection may have 65,535 unreleased packets. */
 const committed = Promise.resolve()
@@ -29,8 +28,20 @@ export interface Arrival {
 /** Unreleased QoS 2 packets by packet id. All ids may be in use: some clients send thousands of packets before reading a PUBREC. */
 export class InFlight {
   readonly #packets = new Map<number, InFlightPacket>()
+  /** Packet ids of refused packets. */
+  readonly #refused = new Set<number>()
   /** For each packet between PUBREL and PUBCOMP: the removal of its document, by packet id. */
   readonly #releasing = new Map<number, Promise<void>>()
+
+  /** Number of packets for which the client waits for PUBREC or PUBCOMP. */
+  get size(): number {
+    return this.#packets.size - this.#refused.size + this.#releasing.size
+  }
+
+  /** Whether the packet counts in `size`, so that the client may send it again. */
+  has(messageId: number): boolean {
+    return this.#packets.has(messageId) && !this.#refused.has(messageId)
+  }
 
   /** @param packets unreleased packets of the resumed session; their writes are already stored */
   resume(packets: readonly InFlightWrite[]): void {
@@ -41,14 +52,24 @@ export class InFlight {
 
   /**
    * @param deal handles the packet; the promise it returns settles when the write does
-   * @returns that promise. A packet that is refused for good stays in flight, like a stored one
+   * @param isRefused whether the packet is refused for good with an error of that promise. It stays in flight, like a stored one:
+   * some clients send PUBREL for it
+   * @returns that promise
    */
-  arrive(messageId: number, deal: (arrival: Arrival) => Promise<unknown>): Promise<unknown> {
+  arrive(
+    messageId: number,
+    deal: (arrival: Arrival) => Promise<unknown>,
+    isRefused: (error: unknown) => boolean,
+  ): Promise<unknown> {
     const packet: InFlightPacket = { write: undefined, committing: committed }
     const before = this.#packets.get(messageId)
     const dealing = deal({ packet, before, released: this.#releasing.get(messageId) })
-    packet.committing = dealing.catch(throwUnlessAcknowledged)
+    packet.committing = dealing.catch((error: unknown) => {
+      if (!isRefused(error)) throw error
+      if (this.#packets.get(messageId) === packet) this.#refused.add(messageId)
+    })
     this.#packets.set(messageId, packet)
+    this.#refused.delete(messageId)
     packet.committing.then(
       () => {
         packet.committing = committed
@@ -70,6 +91,7 @@ export class InFlight {
     if (!packet) return this.#releasing.get(messageId)
     const release = packet.committing.then(async () => void (await forget()))
     this.#packets.delete(messageId)
+    this.#refused.delete(messageId)
     this.#releasing.set(messageId, release)
     release
       // If this fails, the connection ends, and the client sends PUBREL again.
@@ -77,10 +99,6 @@ export class InFlight {
       .finally(() => this.#releasing.get(messageId) === release && this.#releasing.delete(messageId))
     return release
   }
-}
-
-function throwUnlessAcknowledged(error: unknown): void {
-  if (!isAcknowledged(error)) throw error
 }
 
 /** Sets the digest of the packet. @returns whether the packet resends the earlier packet with the same id (contract §4.4 (d)) */

@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream'
+import type { Codec } from '../packets/codec.ts'
 import { Decoder, type PacketSink } from '../packets/decoder.ts'
 import type { Packet } from '../packets/packet.ts'
 import type { ReadingTime } from './reading-time.ts'
@@ -84,6 +85,11 @@ export class Inbound implements PacketSink {
     return this.#decoder.raw
   }
 
+  /** Of the version that CONNECT chose. */
+  get codec(): Codec {
+    return this.#decoder.codec
+  }
+
   /** Number of received bytes of an incomplete packet; undefined if no packet is incomplete. */
   get unfinishedBytes(): number | undefined {
     return this.#decoder.unfinishedBytes
@@ -137,6 +143,12 @@ export class Inbound implements PacketSink {
   /** Whether the client's packets are still read, and answers to them still sent. */
   get isAnswering(): boolean {
     return !this.#isStopped && !this.#isDraining && !this.#socket.writableNeedDrain
+  }
+
+  /** Reads and drops all further bytes, so that the socket is not reset while the client has not read the last packet. */
+  discard(): void {
+    this.#socket.off('readable', this.read)
+    this.#socket.resume()
   }
 
   /** Call this when the connection is closed. Pending packets are still stored. */

@@ -6,21 +6,25 @@ import type { DoorOptions } from '../attach-options.ts'
 import type { MqttThings } from '../mqtt-things.ts'
 import type { Codec } from '../packets/codec.ts'
 import { ConnectionClosed } from '../packets/outcomes.ts'
-import { type Subscription, wantedQoS } from '../sessions/interest.ts'
+import { type Subscription, wantedCopies } from '../sessions/interest.ts'
 import { findMissed } from '../sessions/missed.ts'
 import type { MqttSession } from '../sessions/session.ts'
+import { placeOfCopy } from '../sessions/unacked.ts'
 import { errorsTopic, selectionOf } from '../topics.ts'
 import { type AckedParts, messageAt, type Outgoing } from './outgoing.ts'
 import { RetainedDelivery } from './retained-delivery.ts'
 
 /** Packets are joined into one write to the socket until the write has at least this many bytes. */
 const joinedBytes = 16 * 1024
+const nothing = Buffer.alloc(0)
 /** Memory that a queued message needs in addition to its payload, bytes. */
 const messageOverhead = 64
 
 interface LiveClientParts
   extends Pick<MqttThings, 'live' | 'clock'>,
     Pick<DoorOptions, 'maxPacketSize' | 'drainTimeout'> {
+  /** Called with the number of messages that are not sent. */
+  readonly onDropped: (messages: number) => void
   readonly socket: Duplex
   /** The upgrade request, if the client uses a WebSocket. */
   readonly request: IncomingMessage | undefined
@@ -28,7 +32,7 @@ interface LiveClientParts
 }
 
 export interface Receiver {
-  readonly codec: Pick<Codec, 'publish'>
+  readonly codec: Pick<Codec, 'publish' | 'mostUnacked'>
   close(error: ConnectionClosed): void
   /** The next packet id, 1 to 65,535. */
   nextMessageId(): number
@@ -66,7 +70,10 @@ export class LiveClient implements Subscriber {
   readonly #answers: Outgoing[] = []
   /** Deliveries of retained messages, by the packet ids of unacknowledged messages. */
   readonly #retainedById = new Map<number, AckedParts>()
-  #needsMessageId = false
+  /** Number of messages that this connection has sent and the client has not acknowledged. */
+  #unacked = 0
+  /** Whether the next message waits for an acknowledgement. */
+  #waitsForAck = false
   /** Whether some messages up to the newest write were not delivered. */
   #hasMissed = false
   #isClosed = false
@@ -84,7 +91,7 @@ export class LiveClient implements Subscriber {
       onSent: ({ committedAt }) => live.sent(committedAt),
       onStuck: why => this.#end(new ConnectionClosed('stuck', why)),
     })
-    this.brokerPackets = new BrokerPackets(this.#outbox)
+    this.brokerPackets = new BrokerPackets(this.#outbox, () => this.#acked())
   }
 
   /** Total length of the answers that the client has not read, bytes. */
@@ -132,8 +139,8 @@ export class LiveClient implements Subscriber {
     const { messages, dropped } = await findMissed(this.#parts.live.log, session, upTo)
     if (this.#isClosed) return 0
     session.unacked.keepOnly(new Set(messages.flatMap(({ messageId }) => messageId ?? [])))
-    for (const { write, ...missed } of messages) {
-      gap.push({ ...messageAt(write, missed.position.place, 1), ...missed })
+    for (const { write, place, identifier, ...missed } of messages) {
+      gap.push({ ...messageAt(write, place, { qos: 1, identifier }), ...missed })
     }
     gap.close()
     await sending
@@ -150,20 +157,29 @@ export class LiveClient implements Subscriber {
     await retained?.send()
   }
 
-  /** Adds subscriptions. Their live messages are sent after the messages of `sendRetained`. @throws ThingwireError if the store fails */
-  async subscribe(subscriptions: readonly Omit<Subscription, 'from'>[]): Promise<void> {
+  /**
+   * Adds subscriptions. Their live messages are sent after the messages of `sendRetained`.
+   *
+   * @param shown filters whose retained messages are sent
+   * @throws ThingwireError if the store fails
+   */
+  async subscribe(
+    subscriptions: readonly Omit<Subscription, 'from'>[],
+    shown: ReadonlySet<string>,
+  ): Promise<void> {
     const { live } = this.#parts
     const session = this.#session
     if (!session) return
     const added: Subscription[] = []
     this.#retained = await this.#prepareRetained(session, added, () => {
+      const from = live.writeNumber
       for (const subscription of subscriptions) {
         const { qos, filter } = subscription
-        const isOwed = qos > 0 && selectionOf(filter).values !== undefined
-        const from = live.writeNumber
-        added.push({ ...subscription, from, ...(isOwed && { owedRetained: from }) })
+        const isOwed = qos > 0 && shown.has(filter) && selectionOf(filter).values !== undefined
+        const each = { ...subscription, from, ...(isOwed && { owedRetained: from }) }
+        session.interests.add(each)
+        if (shown.has(filter)) added.push(each)
       }
-      for (const subscription of added) session.interests.add(subscription)
       this.#register()
     })
   }
@@ -221,11 +237,16 @@ export class LiveClient implements Subscriber {
     if (this.#isClosed || !this.#session?.unacked.ack(messageId)) return false
     this.#retainedById.get(messageId)?.acked(messageId)
     this.#retainedById.delete(messageId)
-    if (this.#needsMessageId) {
-      this.#needsMessageId = false
-      this.#outbox.pump()
-    }
+    this.#acked()
     return true
+  }
+
+  #acked(): void {
+    // A client may acknowledge messages that an earlier connection has sent.
+    this.#unacked = Math.max(0, this.#unacked - 1)
+    if (!this.#waitsForAck) return
+    this.#waitsForAck = false
+    this.#outbox.pump()
   }
 
   deliver(write: LiveWrite): void {
@@ -233,18 +254,19 @@ export class LiveClient implements Subscriber {
     if (!this.#session) return
     const interest = this.#session.interests.in(thingId)
     for (let place = 0; place <= write.wholePlace; place++) {
-      const qos = wantedQoS(write, place, interest)
-      if (qos === undefined) continue
-      const message = messageAt(write, place, qos)
-      // A write that is not stored gets no position: after a crash, another write may get the same write number.
-      this.#outbox.push(stored && qos === 1 ? { ...message, position: { writeNumber, place } } : message)
+      for (const copy of wantedCopies(write, place, interest)) {
+        const message = messageAt(write, place, copy)
+        const position = { writeNumber, place: placeOfCopy(place, copy.identifier) }
+        // A write that is not stored gets no position: after a crash, another write may get the same write number.
+        this.#outbox.push(stored && copy.qos === 1 ? { ...message, position } : message)
+      }
     }
   }
 
   deliverRefused(thingId: string, payload: Buffer): void {
     // Without a position, the message is not sent again to a returning client. The last 100 refused writes can be read over HTTP.
-    const qos = this.#session?.interests.in(thingId).errors
-    if (qos !== undefined) this.#outbox.push({ thingId, topic: errorsTopic, payload, qos })
+    for (const copy of this.#session?.interests.in(thingId).errors ?? [])
+      this.#outbox.push({ thingId, topic: errorsTopic, payload, ...copy })
   }
 
   missed(): void {
@@ -286,28 +308,41 @@ export class LiveClient implements Subscriber {
   }
 
   #encode(message: Outgoing): Buffer | undefined {
-    if (message.isEncoded) {
-      this.brokerPackets.left(message.payload.length)
-      return message.payload
-    }
     const { thingId, topic, payload, qos, position, messageId, isDuplicate = false, retained } = message
+    const { identifier = 0 } = message
     const { receiver } = this.#parts
-    const id = qos === 0 ? undefined : (messageId ?? this.#session?.unacked.take(position, receiver))
-    if (qos === 1 && id === undefined) {
-      this.#needsMessageId = true
+    const mayTake = qos === 0 || this.#unacked < receiver.codec.mostUnacked.sent
+    const unacked = mayTake && qos === 1 && !message.isEncoded ? this.#session?.unacked : undefined
+    const id = messageId ?? unacked?.take(position, receiver)
+    if (!mayTake || (qos === 1 && id === undefined && !message.isEncoded)) {
+      this.#waitsForAck = true
       return undefined
+    }
+    if (qos === 1) this.#unacked++
+    if (message.isEncoded) {
+      this.brokerPackets.left(payload.length)
+      return payload
     }
     if (retained && id !== undefined) {
       this.#retainedById.set(id, retained)
       retained.sent(id)
     }
-    return receiver.codec.publish({
+    const packet = receiver.codec.publish({
       topic: topic(receiver.aliasOf(thingId)),
       payload,
       isRetained: retained !== undefined,
+      identifier,
       messageId: id,
       isDuplicate,
     })
+    return packet ?? this.#drop(id)
+  }
+
+  /** A message that the client does not take counts as acknowledged. @returns no bytes */
+  #drop(messageId: number | undefined): Buffer {
+    this.#parts.onDropped(1)
+    if (messageId !== undefined) this.ack(messageId)
+    return nothing
   }
 }
 
@@ -321,22 +356,33 @@ const mostWaiting = 256 * 1024
 /** Sends packets from the broker, on topics that are not Thingwire's, through the outbox of a client. */
 class BrokerPackets {
   readonly #outbox: Outbox<Outgoing>
+  readonly #onAcked: () => void
   /** Number of queued bytes, including the bytes of held packets. */
   #waiting = 0
   /** Packets that must not overtake the answer to a SUBSCRIBE or UNSUBSCRIBE. */
   #held: Outgoing[] | undefined
   #onRoom: (() => void)[] = []
 
-  constructor(outbox: Outbox<Outgoing>) {
+  constructor(outbox: Outbox<Outgoing>, onAcked: () => void) {
     this.#outbox = outbox
+    this.#onAcked = onAcked
   }
 
-  /** @param isPaced whether the sender waits for room. If so, the packets do not count towards the 8 MiB that may be queued. */
-  push(packets: Buffer, isPaced: boolean): void {
+  /**
+   * @param isPaced whether the sender waits for room. If so, the packets do not count towards the 8 MiB that may be queued.
+   * @param isCounted whether the packet is a message whose acknowledgement is counted
+   */
+  push(packets: Buffer, isPaced: boolean, isCounted: boolean): void {
     this.#waiting += packets.length
-    const item = { thingId: '', topic: () => '', payload: packets, qos: 0, isEncoded: true, isPaced } as const
+    const qos = isCounted ? 1 : 0
+    const item = { thingId: '', topic: () => '', payload: packets, qos, isEncoded: true, isPaced } as const
     if (this.#held) this.#held.push(item)
     else this.#outbox.pushBeside(item)
+  }
+
+  /** Call this when the client has acknowledged a message of the broker. */
+  acked(): void {
+    this.#onAcked()
   }
 
   /** Holds packets until `release`. */

@@ -1,4 +1,5 @@
 import type { LiveWrite } from '../../live/index.ts'
+import type { WantedCopy } from '../sessions/interest.ts'
 import { payloadOf } from '../sessions/missed.ts'
 import type { MessagePosition } from '../sessions/unacked.ts'
 import { valuesTopic, wholeTopic } from '../topics.ts'
@@ -16,6 +17,8 @@ export interface Outgoing {
   readonly topic: (ref: string) => string
   readonly payload: Buffer
   readonly qos: 0 | 1
+  /** Subscription identifier; absent or 0: none. */
+  readonly identifier?: number
   /** Position in the commit log; undefined if the message is not sent again in a later connection. */
   readonly position?: MessagePosition
   /** Packet id under which the message was sent before. */
@@ -32,9 +35,10 @@ export interface Outgoing {
   readonly retained?: AckedParts
 }
 
-export function messageAt(write: LiveWrite, place: number, qos: 0 | 1): Outgoing {
+export function messageAt(write: LiveWrite, place: number, { qos, identifier }: WantedCopy): Outgoing {
   const { thingId } = write.commit
   const key = write.keyAt(place)
   const topic = key === undefined ? wholeTopic : (ref: string) => valuesTopic(ref, key)
-  return { thingId, topic, payload: payloadOf(write, place), qos, committedAt: write.committedAt }
+  const { committedAt } = write
+  return { thingId, topic, payload: payloadOf(write, place), qos, identifier, committedAt }
 }

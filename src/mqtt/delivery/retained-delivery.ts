@@ -3,7 +3,13 @@ import type { LatestOfThing, LatestQuery, Snapshot } from '../../core/ports.ts'
 import type { ReceiptClock } from '../../core/time/clock.ts'
 import { serverTimeText } from '../../core/time/server-time.ts'
 import { type Slot, valuePayload } from '../../live/index.ts'
-import { deliveredQoS, type Interests, refsOf, type Subscription } from '../sessions/interest.ts'
+import {
+  deliveredQoS,
+  type Interests,
+  refsOf,
+  type Subscription,
+  type WantedCopy,
+} from '../sessions/interest.ts'
 import { dateTopic, limitsTopic, parseThingFilter, selectionOf, valuesTopic } from '../topics.ts'
 import type { AckedParts, Outgoing } from './outgoing.ts'
 
@@ -42,10 +48,10 @@ export class RetainedDelivery implements AckedParts {
       // The date is pushed after the limits: a forwarder begins to write when it gets the date, and must know the limits by then.
       this.#pushOnce('date', dateTopic, () => serverTimeText(clock.now(), 'UTC'))
       for await (const page of views.stream(reader, retainedView(snapshot, subscriptions, maySee))) {
-        for (const { latest, qos } of page) {
+        for (const { latest, qos, identifier } of page) {
           const { thingId, key, record } = latest
           const topic = (ref: string) => valuesTopic(ref, key)
-          gap.push({ thingId, topic, payload: valuePayload(record), qos, retained: this })
+          gap.push({ thingId, topic, payload: valuePayload(record), qos, identifier, retained: this })
         }
         if (!(await gap.whenTaken())) return
       }
@@ -82,27 +88,26 @@ export class RetainedDelivery implements AckedParts {
   /** Pushes one message for each thing that a filter names. */
   #pushOnce(name: 'date' | 'limits', topic: (ref: string) => string, text: () => string): void {
     const { gap, subscriptions } = this.#parts
-    const qosOfThing = new Map<string, 0 | 1>()
-    for (const { filter, qos: granted } of subscriptions) {
+    const once = new Map<string, WantedCopy & { readonly thingId: string }>()
+    for (const { filter, qos: granted, identifier = 0 } of subscriptions) {
       const thingId = parseThingFilter(filter)?.ref
       if (thingId === undefined || thingId === '+' || !selectionOf(filter)[name]) continue
-      const qos = deliveredQoS(granted)
-      qosOfThing.set(thingId, qosOfThing.get(thingId) === 1 ? 1 : qos)
+      const place = `${thingId} ${identifier}`
+      const qos = once.get(place)?.qos === 1 ? 1 : deliveredQoS(granted)
+      once.set(place, { thingId, identifier, qos })
     }
-    for (const [thingId, qos] of qosOfThing) {
-      gap.push({ thingId, topic, payload: Buffer.from(text()), qos, retained: this })
-    }
+    for (const copy of once.values())
+      gap.push({ ...copy, topic, payload: Buffer.from(text()), retained: this })
   }
 }
 
-interface RetainedItem {
+interface RetainedItem extends WantedCopy {
   readonly latest: LatestOfThing
-  readonly qos: 0 | 1
 }
 
 /**
  * The latest records that the filters select in a snapshot (contract §7.5), page by page. A record that several filters select is
- * returned once, with the higher QoS.
+ * returned once for each subscription identifier, with the higher QoS.
  *
  * @param maySee called with each thing that a filter for every thing selects
  */
@@ -115,15 +120,16 @@ async function* retainedView(
   const wanted = subscriptions
     .flatMap(subscription => {
       const qos = deliveredQoS(subscription.qos)
-      return queriesOf(subscription).map(query => ({ query, qos }))
+      const { identifier = 0 } = subscription
+      return queriesOf(subscription).map(query => ({ query, qos, identifier }))
     })
     .sort((a, b) => b.qos - a.qos)
   const seen = wanted.length > 1 ? new Set<string>() : undefined
-  for (const { query, qos } of wanted) {
+  for (const { query, qos, identifier } of wanted) {
     for await (const page of snapshot.latest(query)) {
       const seeable = query.thingId === undefined ? await seeableOf(page, maySee) : page
-      const fresh = seen ? seeable.filter(latest => isFirst(latest, seen)) : seeable
-      yield fresh.map(latest => ({ latest, qos }))
+      const fresh = seen ? seeable.filter(latest => isFirst(latest, identifier, seen)) : seeable
+      yield fresh.map(latest => ({ latest, qos, identifier }))
     }
   }
 }
@@ -142,8 +148,8 @@ async function seeableOf(
   return page.filter((_, index) => may[index])
 }
 
-function isFirst({ thingId, key }: LatestOfThing, seen: Set<string>): boolean {
-  const name = `${thingId} ${key}`
+function isFirst({ thingId, key }: LatestOfThing, identifier: number, seen: Set<string>): boolean {
+  const name = `${thingId} ${key} ${identifier}`
   if (seen.has(name)) return false
   seen.add(name)
   return true

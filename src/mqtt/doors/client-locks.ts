@@ -46,7 +46,7 @@ export class ClientLocks {
 
   /** A closed connection may need the lock for pending PUBLISHes, but must not replace another connection. */
   async #takeFor(connection: Connection, name: string): Promise<TakenLock> {
-    if (!connection.socket.destroyed) return await this.#locks.take(name)
+    if (!connection.isClosed) return await this.#locks.take(name)
     const lock = await this.#locks.takeFrom(name, undefined)
     if (!lock) throw new LockLost({ name, owner: '' })
     return lock

@@ -8,6 +8,7 @@ import type { Connection, CountFailure } from '../connection/connection.ts'
 import type { MqttThings } from '../mqtt-things.ts'
 import { ConnectRefused } from '../packets/outcomes.ts'
 import type { RelayedClient } from '../relay/relayed-client.ts'
+import { longestExpiry } from '../sessions/session-documents.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { WillContent } from '../wills/will-documents.ts'
 import type { Wills } from '../wills/wills.ts'
@@ -58,7 +59,10 @@ export class ConnectDoor {
     const refusal = await this.#decide(connection, packet)
     if (!connection.isHosts) changeForBroker(packet, connection)
     const broker = await handToBroker()
-    if (refusal) return broker.refuse(refusal)
+    if (refusal) {
+      connection.refuse(refusal)
+      return broker.refuse(refusal)
+    }
     if (connection.isHosts) return broker.askHost()
     // The connection checks the keep-alive. The broker cannot: it reads no packet until its persistence has answered.
     packet.keepalive = 0
@@ -96,7 +100,7 @@ export class ConnectDoor {
     packet.clientId = clientId
     connection.admission = admission
     const before = this.#parts.relay?.newest(clientId)
-    if (kind === 'principal') await this.#beginSession(connection, clientId, packet.clean === true)
+    if (kind === 'principal') await this.#beginSession(connection, clientId)
     else connection.session = sessions.beginNew(clientId)
     await this.#beginRelay(connection, before)
     if (will) {
@@ -105,22 +109,20 @@ export class ConnectDoor {
       delete packet.will
     }
     // The connection may have been closed in the meantime, or refused because admission took too long.
-    if (connection.state === 'rejected' || connection.socket.destroyed) return
+    if (connection.state === 'rejected' || connection.isClosed) return
     restoreAliases(connection)
     if (connection.session) await connection.live.resume(connection.session)
     if (kind === 'anonymous' && ownsBroker && !will) ownership.expectProof(connection)
   }
 
-  async #beginSession(connection: Connection, clientId: string, isClean: boolean): Promise<void> {
+  async #beginSession(connection: Connection, clientId: string): Promise<void> {
     const { sessions, ownership } = this.#parts
+    const { startsClean = true, sessionExpiry = 0 } = connection.asked ?? {}
     const lock = await ownership.takeOver(connection, clientId)
     connection.lock = lock
-    if (isClean) {
-      connection.session = await sessions.begin(clientId, lock)
-      return
-    }
     try {
-      const { session, inFlight } = await sessions.resume(clientId, lock)
+      const asked = { startsClean, expiry: Math.min(sessionExpiry, longestExpiry) }
+      const { session, inFlight } = await sessions.begin(clientId, lock, asked)
       connection.session = session
       connection.inFlight.resume(inFlight)
     } catch (error) {
@@ -178,7 +180,7 @@ export class ConnectDoor {
 /** Changes a CONNECT so that the broker does not keep the session, which Thingwire keeps. */
 function changeForBroker(packet: ConnectPacket, { admission, relayed }: Connection): void {
   // The broker's session is persistent only if the client has a persistent session in the relay.
-  if (!relayed?.isPersistent) packet.clean = true
+  packet.clean = !relayed?.isPersistent
   // The scoped client id is longer than MQTT 3.1 allows.
   packet.protocolVersion = 4
   // Locks decide which connection of a client stays. If ids were not unique, the broker would close a connection as well, perhaps

@@ -8,6 +8,7 @@ import { parseThingFilter, refOfThingTopic, selectionOf, type ThingFilter, withR
 import { unlessRefused } from '../unless-refused.ts'
 
 export interface Granted {
+  readonly asked: AskedFilter
   readonly subscription: Omit<Subscription, 'from'>
   /** undefined if the filter is for several things */
   readonly thingId: string | undefined
@@ -42,10 +43,11 @@ export async function grantFilter(
 
 async function grantOne(
   connection: Connection,
-  { topic, qos }: AskedFilter,
+  asked: AskedFilter,
   { ref }: ThingFilter,
   { access, onUnknown }: GrantParts,
 ): Promise<Granted | undefined> {
+  const { topic, qos, retainHandling } = asked
   const { principal, admission } = connection
   const credential = admission?.credential
   if (!principal) connection.tokens.relyOn(ref)
@@ -62,9 +64,10 @@ async function grantOne(
     filter: withRef(topic, thingId),
     qos,
     ...(isReadOnly && { isReadOnly }),
+    ...(retainHandling === 2 && { isNeverShown: true as const }),
     ...(isToken(ref) && { isSpelledAsToken: true }),
   }
-  return { subscription, thingId }
+  return { asked, subscription, thingId }
 }
 
 async function thingOf(
@@ -84,9 +87,10 @@ async function thingOf(
 /** Grants a filter with `+` instead of a thing. */
 async function grantSeveral(
   { admission }: Connection,
-  { topic: filter, qos }: AskedFilter,
+  asked: AskedFilter,
   access: Access,
 ): Promise<Granted | undefined> {
+  const { topic: filter, qos, retainHandling } = asked
   const credential = admission?.credential
   const principal = credential === undefined ? undefined : await unlessRefused(access.identify(credential))
   if (!principal || principal.kind === 'thing') return undefined
@@ -96,8 +100,9 @@ async function grantSeveral(
     qos,
     ...(isSession && principal.things !== '*' && { things: [...principal.things] }),
     ...(isSession && principal.access === 'read' && { isReadOnly: true }),
+    ...(retainHandling === 2 && { isNeverShown: true as const }),
   }
-  return { subscription, thingId: undefined }
+  return { asked, subscription, thingId: undefined }
 }
 
 /** Whether the filter selects only refused writes although the client may not see refused writes. */

@@ -18,7 +18,7 @@ import { ReadingTime } from '../connection/reading-time.ts'
 import type { MqttThings } from '../mqtt-things.ts'
 import { pingresp } from '../packets/encode.ts'
 import { ConnectionClosed } from '../packets/outcomes.ts'
-import type { Ack, Packet, Publish } from '../packets/packet.ts'
+import type { Ack, Disconnect, Packet, Publish } from '../packets/packet.ts'
 import type { Relay } from '../relay/relay.ts'
 import { Sessions } from '../sessions/sessions.ts'
 import { StoreRetries } from '../sessions/store-retries.ts'
@@ -96,6 +96,7 @@ export class MqttDoor {
         relay,
         rate: things.limits.rate,
         observer: things.observer,
+        clock: things.clock,
         ownership,
         countFailure,
         onElsewhere,
@@ -157,16 +158,15 @@ export class MqttDoor {
   onConnection(socket: Duplex, accept: (stream: Duplex) => Client): Client {
     const connection = new Connection(socket, accept, this.#parts)
     const { client, inbound, broker } = connection
-    connection.handleWith(new PacketDoor(connection, this.#packets))
     this.#connections.set(client, connection)
     // The host's hooks are about to be restored, and will decide about this client.
     if (this.#isClosing && !this.#options.ownsBroker) inbound.stop()
-    socket.once('close', () => {
+    connection.handleWith(new PacketDoor(connection, this.#packets), error => {
       this.#connections.delete(client)
       inbound.letGo()
       if (connection.relayed && connection.isConnected) void broker.finish()
       else broker.close(null)
-      this.#rejections.closed(connection, socket.errored)
+      this.#rejections.closed(connection, error)
       this.#departures.leave(connection)
     })
     return client
@@ -233,10 +233,11 @@ export class MqttDoor {
     await new Promise(resolve => setImmediate(resolve))
     putHooksBack()
     for (const stop of this.#stops) stop()
-    for (const { admission, isHosts, inbound, socket } of this.#connections.values()) {
+    for (const connection of this.#connections.values()) {
+      const { admission, isHosts, inbound } = connection
       // The host decides about a client that has not sent CONNECT yet.
       if (admission ? isHosts : !this.#options.ownsBroker) inbound.release()
-      else socket.destroy()
+      else connection.close(new ConnectionClosed('stopping'))
     }
     this.#sessions.close()
     // From here on, failed steps are not retried. Another node or the next start repeats them.
@@ -244,6 +245,7 @@ export class MqttDoor {
     for (const connection of connections) this.#departures.leave(connection)
     await this.#departures.close()
     this.#locks.close()
+    await Promise.all(connections.map(each => each.isClosed && each.whenClosed()))
   }
 
   /** An outage is not a defect: `onOutage` has reported it, and the step was retried until the door closed. */
@@ -314,17 +316,18 @@ class PacketDoor implements PacketHandler {
       case 'connect':
         // No later packet may be read before CONNACK.
         connection.inbound.hold()
-        return connection.passToBroker()
+        connection.broker.send(packet.forBroker ?? connection.inbound.raw)
+        return undefined
       case 'subscribe':
         return this.#parts.subscribing.subscribe(connection, packet)
       case 'unsubscribe':
         return this.#parts.subscribing.unsubscribe(connection, packet)
       case 'pingreq':
         if (connection.isHosts) return connection.passToBroker()
-        connection.socket.write(pingresp)
+        connection.send(pingresp)
         return undefined
       case 'disconnect':
-        return this.#takeLeave()
+        return this.#takeLeave(packet)
       default:
         return this.#takeAck(packet)
     }
@@ -336,31 +339,39 @@ class PacketDoor implements PacketHandler {
     else this.#publishing.take(packet)
   }
 
-  #takeAck({ cmd, messageId }: Ack): undefined {
-    const { live, broker, socket, codec, isHosts } = this.#connection
+  #takeAck(ack: Ack): undefined {
+    const { cmd, messageId } = ack
+    const connection = this.#connection
+    const { live, broker, codec, isHosts } = connection
     if (cmd === 'pubrel' && this.#publishing.release(messageId)) return undefined
     if (cmd === 'pubrel' && !isHosts) {
-      socket.write(codec.pubcomp(messageId))
+      connection.send(codec.pubcomp(messageId, false))
       return undefined
     }
     if (cmd === 'puback' && live.ack(messageId)) {
       const waiting = broker.takeWaiting(messageId)
-      if (waiting) socket.write(waiting)
+      if (waiting) connection.send(waiting)
       return undefined
     }
     // An ack from a client of Thingwire is ignored if its packet id is unknown.
-    if (isHosts || broker.uses(messageId)) this.#connection.passToBroker()
-    if (cmd === 'puback' || cmd === 'pubcomp') broker.acked(messageId)
+    if (!isHosts && !broker.uses(messageId)) return undefined
+    if (cmd === 'puback' || cmd === 'pubcomp') connection.endAtBroker(messageId, cmd)
+    // The client has refused the message, so it waits for no PUBREL.
+    else if (cmd === 'pubrec' && ack.isRefusal) connection.endAtBroker(messageId, 'pubcomp')
+    else connection.passAckToBroker(ack)
+    return undefined
   }
 
   /**
    * Discards the will before the connection is closed, so the will cannot apply afterwards even if the process dies. An earlier
    * packet that is refused meanwhile closes the connection with its reason, for the log.
    */
-  async #takeLeave(): Promise<void> {
+  async #takeLeave({ keepsWill = false, sessionExpiry }: Disconnect): Promise<void> {
     const connection = this.#connection
-    connection.disconnected()
-    await Promise.all([this.#parts.forgetWill(connection), connection.inbound.whenIdle()])
+    if (sessionExpiry !== undefined) connection.changeExpiry(sessionExpiry)
+    connection.disconnected(keepsWill)
+    const forgetting = keepsWill ? undefined : this.#parts.forgetWill(connection)
+    await Promise.all([forgetting, connection.inbound.whenIdle()])
     connection.leave()
   }
 }

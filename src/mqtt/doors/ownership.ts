@@ -80,7 +80,7 @@ export class Ownership {
       connection.close(error)
       throw error
     }
-    if (!connection.socket.destroyed) this.#authenticated.set(owner, connection)
+    if (!connection.isClosed) this.#authenticated.set(owner, connection)
     const lock = await this.takeOver(connection, owner)
     connection.locksOfThings ??= new Map()
     connection.locksOfThings.set(thingId, lock)

@@ -5,11 +5,11 @@ import type { WriteRate } from '../../core/ports.ts'
 import { isRateExceeded } from '../../core/refusals/door-refusals.ts'
 import { mayWrite } from '../../core/topics/topic-grant.ts'
 import { ThingwireError } from '../../errors.ts'
-import { isAcknowledged } from '../connection/acks.ts'
 import type { Connection, CountFailure } from '../connection/connection.ts'
 import { type Arrival, inFlightDocuments, isResend } from '../connection/in-flight.ts'
 import type { MqttThings } from '../mqtt-things.ts'
-import type { Publish } from '../packets/packet.ts'
+import { type Carried, MalformedPacket, type Properties, type Publish } from '../packets/packet.ts'
+import { carriedProperties } from '../packets/properties.ts'
 import type { Relay } from '../relay/relay.ts'
 import type { RelayedClient } from '../relay/relayed-client.ts'
 import type { MqttSession } from '../sessions/session.ts'
@@ -20,7 +20,8 @@ import type { Ownership } from './ownership.ts'
 import { whyNotGranted } from './refused-topic.ts'
 import { thingOf } from './rejected-connections.ts'
 
-export interface PublishDoorParts extends Pick<MqttThings, 'access' | 'ingest' | 'documents' | 'observer'> {
+export interface PublishDoorParts
+  extends Pick<MqttThings, 'access' | 'ingest' | 'documents' | 'observer' | 'clock'> {
   /** Serves topics that are not Thingwire's; undefined if the host serves them, or nobody does. */
   readonly relay: Relay | undefined
   readonly rate: WriteRate
@@ -64,6 +65,7 @@ export class PublishDoor {
 
   /** Acknowledges a PUBLISH when it is committed or listed as refused; otherwise closes the connection. */
   take(packet: Publish): void {
+    this.#assertFewUnacked(packet)
     const ticket = this.#connection.acks.expect(packet, this.#onFailed)
     try {
       if (packet.qos === 2) settle(ticket, this.#dealOnce(packet))
@@ -73,6 +75,17 @@ export class PublishDoor {
     }
   }
 
+  /** @throws MalformedPacket if the client has more unacknowledged messages than it may have (MQTT5-3.3.4-9) */
+  #assertFewUnacked({ qos, messageId }: Publish): void {
+    const { acks, inFlight, codec } = this.#connection
+    if (qos === 0 || inFlight.has(messageId)) return
+    if (acks.unacked + inFlight.size >= codec.mostUnacked.received)
+      throw new MalformedPacket(
+        'the client has more unacknowledged messages than Receive Maximum',
+        'too_many',
+      )
+  }
+
   readonly #onFailed = (): void => {
     this.#hasFailed = true
     this.#connection.inbound.stop()
@@ -80,7 +93,7 @@ export class PublishDoor {
 
   /** Handles PUBREL. @returns whether a PUBLISH with this packet id is known */
   release(messageId: number): boolean {
-    const { session, socket, codec, inbound, acks, inFlight } = this.#connection
+    const { session, codec, inbound, acks, inFlight } = this.#connection
     const release = session && inFlight.release(messageId, () => this.#forget(session, messageId))
     if (!release) return false
     inbound.begun(0)
@@ -89,7 +102,7 @@ export class PublishDoor {
         () => {
           // PUBREC is sent first, even if the client has not waited for it.
           acks.flush()
-          if (!socket.destroyed) socket.write(codec.pubcomp(messageId))
+          this.#connection.send(codec.pubcomp(messageId, true))
         },
         (error: Error) => this.#connection.close(error),
       )
@@ -98,20 +111,27 @@ export class PublishDoor {
   }
 
   #dealOnce(packet: Publish): Promise<unknown> {
-    return this.#connection.inFlight.arrive(packet.messageId, arrival =>
-      this.#outcomeOf(ticket => this.#deal(packet, ticket, arrival)),
+    return this.#connection.inFlight.arrive(
+      packet.messageId,
+      arrival => this.#outcomeOf(packet, ticket => this.#deal(packet, ticket, arrival)),
+      error => this.#isAcknowledged(packet, error),
     )
   }
 
   /** Like `promiseOf`, but sets `#hasFailed` synchronously. */
-  #outcomeOf(begin: (ticket: Ticket<unknown>) => void): Promise<unknown> {
+  #outcomeOf(packet: Publish, begin: (ticket: Ticket<unknown>) => void): Promise<unknown> {
     return promiseOf(({ resolve, reject }) => {
       const failed = (error: unknown) => {
-        this.#hasFailed ||= !isAcknowledged(error)
+        this.#hasFailed ||= !this.#isAcknowledged(packet, error)
         reject(error)
       }
       begin({ resolve, reject: failed })
     })
+  }
+
+  /** Whether the packet is acknowledged although it is refused. */
+  #isAcknowledged({ qos }: Publish, error: unknown): error is ThingwireError {
+    return this.#connection.codec.acknowledges(error, qos)
   }
 
   /** Writes synchronously if no promise has to be awaited, for example if this connection has written to the thing before. */
@@ -128,9 +148,9 @@ export class PublishDoor {
 
   #mayRelay(topic: string): boolean {
     const { relayed } = this.#connection
-    const { access, relay, rate, observer } = this.#parts
+    const { access, relay, rate, observer, clock } = this.#parts
     if (!relay || !relayed || isThingwireTopic(topic)) return false
-    this.#relaying ??= new RelayDoor(this.#connection, relayed, { access, relay, rate, observer })
+    this.#relaying ??= new RelayDoor(this.#connection, relayed, { access, relay, rate, observer, clock })
     return this.#relaying.mayPublish(topic)
   }
 
@@ -139,10 +159,13 @@ export class PublishDoor {
     try {
       await this.#relaying?.publish(packet, arrival)
     } catch (error) {
-      if (!(error instanceof ThingwireError) || (!isAcknowledged(error) && !isDropped(packet, error)))
+      if (
+        !(error instanceof ThingwireError) ||
+        (!this.#isAcknowledged(packet, error) && !isDropped(packet, error))
+      )
         throw error
       await this.#noteRefused(packet, error)
-      if (isAcknowledged(error)) throw error
+      if (this.#isAcknowledged(packet, error)) throw error
     }
   }
 
@@ -154,11 +177,11 @@ export class PublishDoor {
       await turn.wait()
       const thingId = await authorised
       if (this.#hasFailed) throw new Error('a packet before this one has failed')
-      const writing = this.#outcomeOf(ticket => this.#write(thingId, packet, ticket, arrival))
+      const writing = this.#outcomeOf(packet, ticket => this.#write(thingId, packet, ticket, arrival))
       turn.done()
       await writing
     } catch (error) {
-      this.#hasFailed ||= !isAcknowledged(error)
+      this.#hasFailed ||= !this.#isAcknowledged(packet, error)
       turn.done()
       throw error
     }
@@ -269,15 +292,18 @@ export class PublishDoor {
     const { access, relay } = this.#parts
     const shown = shownTopic(topic, access.redactor)
     if (relay && !isThingwireTopic(topic)) {
-      const why = await whyNotGranted(this.#connection, 'write', topic, access)
-      return new ThingwireError('not_a_write_topic', `this client may not publish on ${shown}: ${why}`)
+      const { why, cause } = await whyNotGranted(this.#connection, 'write', topic, access)
+      const toSender = `this client may not publish on this topic: ${why}`
+      const message = `this client may not publish on ${shown}: ${why}`
+      return new ThingwireError('not_a_write_topic', message, { cause, toSender })
     }
-    const why =
-      refusal && this.#addressOf(topic).isOfWrites
-        ? `does not belong to a thing that this client may write to (${refusal.message})`
-        : 'accepts no writes'
+    const cause = this.#addressOf(topic).isOfWrites ? refusal : undefined
+    const why = cause
+      ? `does not belong to a thing that this client may write to (${cause.message})`
+      : 'accepts no writes'
     const own = '`things/<token>/write`, with a session or the admin key `things/<thing id>/write`'
-    return new ThingwireError('not_a_write_topic', `${shown} ${why}: publish on ${own}.`)
+    const [message, toSender] = [shown, 'the topic'].map(name => `${name} ${why}: publish on ${own}.`)
+    return new ThingwireError('not_a_write_topic', message, { cause, ...(toSender && { toSender }) })
   }
 }
 
@@ -286,7 +312,16 @@ function isDropped({ qos }: Publish, error: ThingwireError): boolean {
   return qos === 0 && isRateExceeded(error)
 }
 
-interface RelayDoorParts extends Pick<PublishDoorParts, 'access' | 'rate' | 'observer'> {
+/** What goes along with a message. @param now milliseconds since 1970 */
+function carriedBy(properties: Properties, now: number): Carried {
+  const { messageExpiry } = properties
+  return {
+    properties: carriedProperties(properties),
+    expiresAt: messageExpiry === undefined ? undefined : now + messageExpiry * 1_000,
+  }
+}
+
+interface RelayDoorParts extends Pick<PublishDoorParts, 'access' | 'rate' | 'observer' | 'clock'> {
   readonly relay: Relay
 }
 
@@ -326,21 +361,22 @@ class RelayDoor {
         await arrival.before?.committing
         return
       }
-      const { topic, payload, qos, retain, messageId } = packet
+      const { topic, payload, qos, retain, messageId, properties = {} } = packet
       // These messages have a rate of their own, so they do not slow down the client's writes.
       const { clientId } = this.#relayed
       const payer = `topics of ${clientId.slice(0, clientId.indexOf(':'))}`
       await rate.enter({ thingId: payer, door: 'mqtt', body: payload })
       const { principal, session, lock } = this.#connection
       const documents = session && arrival && inFlightDocuments(session, messageId, arrival)
-      const message = { topic, payload: Buffer.from(payload), qos, isRetained: retain }
-      const publishing = relay.publish(message, { documents: documents ?? {}, lock })
+      const message = { topic, payload: Buffer.from(payload), qos, isRetained: retain, from: clientId }
+      const carried = carriedBy(properties, this.#parts.clock.now())
+      const publishing = relay.publish({ ...message, ...carried }, { documents: documents ?? {}, lock })
       turn.done()
       await publishing
       observer?.relayed()
       if (principal?.kind === 'thing') access.noteSeen(principal.thingId)
     } catch (error) {
-      this.#hasFailed ||= !isAcknowledged(error)
+      this.#hasFailed ||= !this.#connection.codec.acknowledges(error, packet.qos)
       throw error
     } finally {
       turn.done()

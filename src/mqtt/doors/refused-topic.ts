@@ -2,25 +2,36 @@ import type { Access } from '../../access/access.ts'
 import type { Principal } from '../../access/principal.ts'
 import { hasForbiddenCharacter, isWithin } from '../../core/topics/topic-filter.ts'
 import type { TopicGrant } from '../../core/topics/topic-grant.ts'
+import { ThingwireError } from '../../errors.ts'
 import type { Connection } from '../connection/connection.ts'
 import { forbiddenCharacter, longestShown } from '../shown-topic.ts'
 
-/** @returns sentences to put after a colon: why a client may not use a topic that is not Thingwire's, and what to do about it */
+interface NotGranted {
+  /** Sentences to put after a colon: why, and what to do about it. */
+  readonly why: string
+  /** Set if other clients may use the topic. */
+  readonly cause?: ThingwireError
+}
+
+/** Why a client may not use a topic that is not Thingwire's. */
 export async function whyNotGranted(
   { principal, relayed }: Pick<Connection, 'principal' | 'relayed'>,
   use: TopicGrant['access'],
   topic: string,
   access: Access,
-): Promise<string> {
-  if (hasForbiddenCharacter(topic)) return forbiddenCharacter
+): Promise<NotGranted> {
+  if (hasForbiddenCharacter(topic)) return { why: forbiddenCharacter }
   const served = await access.topicsOf({ kind: 'admin' })
   if (!served.some(({ filter }) => isWithin(topic, filter)))
-    return 'not within the option `topics` of the server.'
+    return { why: 'not within the option `topics` of the server.' }
   const own = (relayed?.grants ?? []).filter(grant => grant.access === use).map(({ filter }) => filter)
   const doing = use === 'read' ? 'subscribe to' : 'publish on'
   const advice = adviceTo(principal, use)
-  if (own.length === 0) return `it may ${doing} no topics besides those of things. ${advice}`
-  return `the topics that it may ${doing} are ${access.redactor.redact(own.join(', '), longestShown)}. ${advice}`
+  const may =
+    own.length === 0
+      ? `it may ${doing} no topics besides those of things`
+      : `the topics that it may ${doing} are ${access.redactor.redact(own.join(', '), longestShown)}`
+  return { why: `${may}. ${advice}`, cause: new ThingwireError('forbidden') }
 }
 
 function adviceTo(principal: Principal | undefined, use: TopicGrant['access']): string {

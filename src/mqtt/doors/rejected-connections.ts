@@ -39,7 +39,7 @@ export class RejectedConnections {
   /** Call this when another connection has taken over the client. @param client name of the client's lock */
   replaced(connection: Connection, client: string): void {
     const now = performance.now()
-    if (connection.socket.destroyed || now - connection.openedAt > quickTurn) return
+    if (connection.isClosed || now - connection.openedAt > quickTurn) return
     const times = [...(this.#takenOver.get(client) ?? []).filter(time => now - time < minute), now]
     this.#takenOver.delete(client)
     this.#takenOver.set(client, times.slice(-reportedFrom))
@@ -75,7 +75,9 @@ function thingOfPrincipal(principal: Principal): string | undefined {
 
 const intended: ReadonlySet<ConnectionEnd> = new Set([
   'disconnect',
+  'disconnect_with_will',
   'replaced',
+  'stopping',
   'revoked',
   'topics_withdrawn',
 ])

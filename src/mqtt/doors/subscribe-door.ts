@@ -1,12 +1,13 @@
 import { activationText } from '../../access/things/activation-codes.ts'
 import { readSlices } from '../../core/async/slices.ts'
-import { isTopicFilter } from '../../core/topics/topic-filter.ts'
+import { hasForbiddenCharacter, isTopicFilter } from '../../core/topics/topic-filter.ts'
 import { mayRead } from '../../core/topics/topic-grant.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { Connection, CountFailure } from '../connection/connection.ts'
 import type { MqttThings } from '../mqtt-things.ts'
 import type { FilterRefusal } from '../packets/outcomes.ts'
 import type { AskedFilter, Subscribe, Unsubscribe } from '../packets/packet.ts'
+import type { TopicSubscription } from '../relay/documents.ts'
 import type { Relay } from '../relay/relay.ts'
 import type { RelayedClient } from '../relay/relayed-client.ts'
 import { deliveredQoS } from '../sessions/interest.ts'
@@ -48,19 +49,24 @@ export class SubscribeDoor {
   }
 
   /** Granted filters take effect and are stored before SUBACK; refused filters are reported. @throws ThingwireError if the store fails */
-  async subscribe(connection: Connection, { messageId, subscriptions }: Subscribe): Promise<void> {
-    const { socket, codec, live, broker, relayed } = connection
+  async subscribe(connection: Connection, packet: Subscribe): Promise<void> {
+    const { messageId, subscriptions, subscriptionIdentifier } = packet
+    const { codec, live, broker, relayed } = connection
     const crowded = new Set<string>()
     const granted = await this.#grant(
       connection,
       subscriptions.filter(({ topic }) => isOurs(connection, topic)),
+      subscriptionIdentifier,
       crowded,
     )
     const others = subscriptions.filter(({ topic }) => !isOurs(connection, topic) && isTopicFilter(topic))
     // A repeated filter is sent to the broker once, but SUBACK answers each occurrence (MQTT-3.8.4-5).
     const lastOf = [...new Map(others.map(asked => [asked.topic, asked])).values()]
-    const sendRetained = lastOf.length > 0 ? relayed?.beginRetained() : undefined
-    const relayedTopics = await this.#subscribeAtBroker(connection, messageId, lastOf, crowded)
+    const sendRetained = lastOf.length > 0 ? relayed?.beginRetained(subscriptionIdentifier) : undefined
+    const known = new Set(relayed?.subscriptions.keys())
+    const shown = new Set(lastOf.filter(asked => isShown(asked, known)).map(({ topic }) => topic))
+    const wanted = lastOf.map(asked => topicSubscriptionOf(asked, subscriptionIdentifier))
+    const relayedTopics = await this.#subscribeAtBroker(connection, messageId, wanted, crowded)
     for (const topic of relayedTopics) granted.add(topic)
     await this.#reportRefused(
       connection,
@@ -70,10 +76,11 @@ export class SubscribeDoor {
     const outcomes = subscriptions.map(({ topic, qos }) => {
       return { qos, refusal: granted.has(topic) ? undefined : refusalOf(topic, crowded) }
     })
-    if (socket.destroyed) return
-    socket.write(codec.suback(messageId, outcomes))
+    if (connection.isClosed) return
+    connection.send(codec.suback(messageId, outcomes))
     broker.release()
-    for (const sending of [live.sendRetained(), sendRetained?.(relayedTopics)])
+    const shownTopics = relayedTopics.filter(topic => shown.has(topic))
+    for (const sending of [live.sendRetained(), sendRetained?.(shownTopics)])
       sending?.catch((error: Error) => connection.close(error))
   }
 
@@ -112,7 +119,7 @@ export class SubscribeDoor {
     }
     if (!isTopicFilter(filter)) return 'not a valid topic filter.'
     if (relay && !isThingwireTopic(filter))
-      return await whyNotGranted(connection, 'read', filter, things.access)
+      return (await whyNotGranted(connection, 'read', filter, things.access)).why
     const ref = refOfThingTopic(filter)
     const asked = ref && things.access.authorise(ref, connection.admission?.credential, 'read')
     const refusal = await orRefusal(asked)
@@ -124,24 +131,25 @@ export class SubscribeDoor {
   async #subscribeAtBroker(
     { broker, relayed, lock, session }: Connection,
     messageId: number,
-    asked: readonly AskedFilter[],
+    asked: readonly TopicSubscription[],
     crowded: Set<string>,
   ): Promise<readonly string[]> {
     const { relay } = this.#parts
-    if (!relay || !relayed) return await granted(asked)
-    const readable = asked.filter(({ topic }) => mayRead(relayed.grants, topic))
+    if (!relay || !relayed) return await granted(asked.map(({ filter: topic, qos }) => ({ topic, qos })))
+    const readable = asked.filter(({ filter }) => mayRead(relayed.grants, filter))
     const others = session?.interests.size ?? 0
-    const wanted = readable.filter(({ topic, qos }) => {
-      if (!relayed.subscriptions.has(topic) && !this.#hasRoom(others + relayed.subscriptions.size)) {
-        crowded.add(topic)
+    const wanted = readable.filter(subscription => {
+      const { filter } = subscription
+      if (!relayed.subscriptions.has(filter) && !this.#hasRoom(others + relayed.subscriptions.size)) {
+        crowded.add(filter)
         return false
       }
-      relayed.subscribe({ filter: topic, qos })
+      relayed.subscribe(subscription)
       return true
     })
     // The broker is always asked for QoS 2. The relay lowers the QoS of each message to the granted QoS.
     await relay.catchUp()
-    const topics = await granted(wanted.map(({ topic }) => ({ topic, qos: 2 })))
+    const topics = await granted(wanted.map(({ filter }) => ({ topic: filter, qos: 2 })))
     await relay.keep(relayed, [...relayed.subscriptions.values()], lock)
     return topics
 
@@ -154,17 +162,23 @@ export class SubscribeDoor {
   /** @throws ThingwireError if the store fails */
   async unsubscribe(connection: Connection, { messageId, unsubscriptions }: Unsubscribe): Promise<void> {
     const { things, sessions } = this.#parts
-    const { session, live, socket, codec, broker, relayed } = connection
+    const { session, live, codec, broker, relayed } = connection
     const ours = unsubscriptions.filter(filter => isOurs(connection, filter))
-    live.unsubscribe(await Promise.all(ours.map(filter => canonicalFilter(filter, things.access))))
+    const canonical = await Promise.all(ours.map(filter => canonicalFilter(filter, things.access)))
+    const interests = new Set([...(session?.interests ?? [])].map(({ filter }) => filter))
+    const existing = new Set([
+      ...ours.filter((_, place) => interests.has(canonical[place] ?? '')),
+      ...(relayed?.subscriptions.keys() ?? []),
+    ])
+    live.unsubscribe(canonical)
     if (session) await sessions.save(session, 'essential')
     // An invalid filter matches no subscription, and would make the broker close the connection.
     const others = unsubscriptions.filter(filter => !isOurs(connection, filter) && isTopicFilter(filter))
     if (relayed) await this.#forget(connection, relayed, others)
     if (others.length > 0) await broker.unsubscribe(messageId, others)
     for (const filter of others) relayed?.unsubscribe(filter)
-    if (socket.destroyed) return
-    socket.write(codec.unsuback(messageId))
+    const existed = unsubscriptions.map(filter => existing.has(filter))
+    connection.send(codec.unsuback(messageId, existed))
     broker.release()
   }
 
@@ -180,6 +194,7 @@ export class SubscribeDoor {
   async #grant(
     connection: Connection,
     asked: readonly AskedFilter[],
+    identifier: number | undefined,
     crowded: Set<string>,
   ): Promise<Set<string>> {
     const { sessions, ownership } = this.#parts
@@ -206,11 +221,15 @@ export class SubscribeDoor {
       connection.aliases.set(thingId, refOfThingTopic(spelled) ?? thingId)
       await ownership.prove(connection, thingId)
     }
-    const added = granted.map(({ subscription }) => subscription)
+    const identified = identifier === undefined ? {} : { identifier }
+    const added = granted.map(({ subscription }) => ({ ...subscription, ...identified }))
     const before = new Set([...session.interests].map(({ filter }) => filter))
     const more = added.map(({ filter }) => filter).filter(filter => !before.has(filter))
     sessions.cover(session, added)
-    await live.subscribe(added)
+    const shown = granted.filter(({ asked, subscription }) =>
+      isShown({ ...asked, topic: subscription.filter }, before),
+    )
+    await live.subscribe(added, new Set(shown.map(({ subscription }) => subscription.filter)))
     try {
       await sessions.save(session, more.length > 0 ? 'keep' : 'essential')
     } catch (error) {
@@ -273,10 +292,29 @@ function isOurs({ isHosts, relayed }: Connection, filter: string): boolean {
   return !(isHosts || relayed) || isThingwireTopic(filter)
 }
 
+function topicSubscriptionOf(
+  { topic, qos, noLocal, retainAsPublished }: AskedFilter,
+  identifier: number | undefined,
+): TopicSubscription {
+  return {
+    filter: topic,
+    qos,
+    ...(identifier !== undefined && { identifier }),
+    ...(noLocal && { isNoLocal: true }),
+    ...(retainAsPublished && { isRetainAsPublished: true }),
+  }
+}
+
+/** Whether the retained messages of a filter are sent (MQTT5-3.8.3.1). @param known filters that the client already has */
+function isShown({ topic, retainHandling = 0 }: AskedFilter, known: ReadonlySet<string>): boolean {
+  return retainHandling === 0 || (retainHandling === 1 && !known.has(topic))
+}
+
 function refusalOf(filter: string, crowded: ReadonlySet<string>): FilterRefusal {
   if (crowded.has(filter)) return 'too_many'
   if (isOfActivation(filter)) return 'unknown_code'
-  return isTopicFilter(filter) ? 'not_granted' : 'not_a_filter'
+  if (filter.startsWith('$share/')) return 'shared'
+  return isTopicFilter(filter) && !hasForbiddenCharacter(filter) ? 'not_granted' : 'not_a_filter'
 }
 
 /** Whether the filter contains an activation code. The code is secret, so the filter is not reported; a wrong code is counted. */

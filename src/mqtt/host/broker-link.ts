@@ -10,8 +10,8 @@ export interface BrokerLinkHandlers {
   onRoom(): void
   /** Called when the broker has closed the connection. @param error null if `client.close()` was called */
   onClosedByBroker(error: Error | null): void
-  /** Called with complete packets for a relayed client. */
-  onMessages(packets: Buffer): void
+  /** Called with packets for a relayed client. @param bytes of all `packets`, each of which is complete */
+  onMessages(bytes: Buffer, packets: readonly Buffer[]): void
   /** Called when later packets for a relayed client must wait until a SUBACK or UNSUBACK is sent. */
   onHold(): void
   /** Called when the SUBACK or UNSUBACK is sent. */
@@ -37,6 +37,7 @@ export class BrokerLink implements BrokerSideHandlers {
   /** Whether the client is Thingwire's, and the broker has messages for it. */
   #isRelayed = false
   #isFinishing = false
+  #isRefused = false
   #newestId = 0
   /** Number of unanswered PINGREQs that the client did not send. */
   #pings = 0
@@ -83,6 +84,11 @@ export class BrokerLink implements BrokerSideHandlers {
   becomeOurs(isRelayed = false): void {
     this.#isOurs = true
     this.#isRelayed = isRelayed
+  }
+
+  /** Call this when a CONNACK was sent that refuses the client. The broker's own CONNACK is dropped. */
+  refused(): void {
+    this.#isRefused = true
   }
 
   /** @param bytes complete packets, or all bytes of a released connection */
@@ -174,9 +180,9 @@ export class BrokerLink implements BrokerSideHandlers {
     return this.#ids?.has(messageId) === true
   }
 
-  /** Call this when the client has sent PUBACK or PUBCOMP for a message from the broker. */
-  acked(messageId: number): void {
-    this.#ids?.delete(messageId)
+  /** Call this when the client has sent PUBACK or PUBCOMP. @returns whether it was for a message from the broker */
+  acked(messageId: number): boolean {
+    return this.#ids?.delete(messageId) === true
   }
 
   /** Call this when a message of Thingwire is acknowledged. @returns the broker's message that waited for the packet id */
@@ -202,7 +208,7 @@ export class BrokerLink implements BrokerSideHandlers {
     if (passed.length === 0) return undefined
     const answer =
       passed.length === packets.length ? whole.subarray(0, whole.length - rest.length) : Buffer.concat(passed)
-    if (this.#isRelayed) this.#handlers.onMessages(answer)
+    if (this.#isRelayed) this.#handlers.onMessages(answer, passed)
     else if (this.#held) this.#held.push(answer)
     else return answer
     return undefined
@@ -216,7 +222,7 @@ export class BrokerLink implements BrokerSideHandlers {
   #passes(packet: Buffer): boolean {
     switch (typeOf(packet[0] ?? 0)) {
       case types.connack:
-        return !this.#isOurs
+        return !this.#isOurs && !this.#isRefused
       case types.pingresp:
         if (this.#pings === 0) return true
         this.#pings--

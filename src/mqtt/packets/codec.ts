@@ -1,22 +1,48 @@
+import { catalogue, ThingwireError } from '../../errors.ts'
 import { encodeAck, encodeConnack, encodePublish, encodeSuback, type OutgoingPublish } from './encode.ts'
-import type { FilterOutcome, PublishOutcome } from './outcomes.ts'
-import { type Connect, MalformedPacket, types } from './packet.ts'
+import type { BegunSession, ConnectRefused, FilterOutcome, PublishOutcome } from './outcomes.ts'
+import { MalformedPacket, type QoS, type Relayed, types } from './packet.ts'
 
 /** Writes packets to a client in the version of MQTT that its CONNECT chose. Doors hand it outcomes that know no version. */
 export interface Codec {
+  /** Maximum number of unacknowledged messages at QoS 1 and 2: from the client, and to the client. */
+  readonly mostUnacked: { readonly received: number; readonly sent: number }
   /** Accepts CONNECT. */
-  connack(isSessionPresent: boolean): Buffer
-  publish(publish: OutgoingPublish): Buffer
+  connack(session: BegunSession): Buffer
+  connackRefusal(refusal: ConnectRefused): Buffer
+  /** @returns undefined if the client takes no packet of this size */
+  publish(publish: OutgoingPublish): Buffer | undefined
+  /** The payload with which Aedes writes a relayed message as a PUBLISH for the client (see `fromBroker`). */
+  relayedPayload(payload: Buffer, message: Relayed): Buffer
+  /**
+   * Packets that Aedes has written for the client, as the client gets them.
+   *
+   * @param packets the complete packets in `bytes`
+   */
+  fromBroker(bytes: Buffer, packets: readonly Buffer[]): readonly BrokerPackets[]
+  /** Whether a PUBLISH that is refused with this error is acknowledged; otherwise the connection is closed. */
+  acknowledges(error: unknown, qos: QoS): error is ThingwireError
   /** PUBACKs and PUBRECs, in the order of the outcomes; empty if all are of QoS 0. */
   acks(outcomes: readonly PublishOutcome[]): Buffer
-  pubcomp(messageId: number): Buffer
+  /** @param isKnown whether a PUBLISH with this packet id was received */
+  pubcomp(messageId: number, isKnown: boolean): Buffer
   /** @param outcomes of each filter of the SUBSCRIBE, in its order */
   suback(messageId: number, outcomes: readonly FilterOutcome[]): Buffer
-  unsuback(messageId: number): Buffer
+  /** @param existed whether there was a subscription, for each filter of the UNSUBSCRIBE, in its order */
+  unsuback(messageId: number, existed: readonly boolean[]): Buffer
   /** The last packet before the server closes a connection for `error`; undefined if there is none. */
   closing(error: Error): Buffer | undefined
 }
 
+/** Packets that are sent together. */
+export interface BrokerPackets {
+  /** undefined if the client takes no packet of this size. */
+  readonly bytes: Buffer | undefined
+  /** The message at QoS 1 or 2 among them, if its acknowledgement counts; undefined otherwise. */
+  readonly unacked?: { readonly messageId: number; readonly qos: QoS } | undefined
+}
+
+const mostPacketIds = 65_535
 /** First byte of the ack of a PUBLISH, by QoS; QoS 0 has no ack. */
 const ackHeaders = [undefined, types.puback << 4, types.pubrec << 4] as const
 const ackLength = 4
@@ -25,9 +51,15 @@ export const unacceptableLevel = 1
 /** SUBACK code for a refused filter, instead of the granted QoS (MQTT-3.9.3-2). */
 const refused = 128
 
-const mqtt311: Codec = {
-  connack: isSessionPresent => encodeConnack(0, isSessionPresent),
+export const mqtt311: Codec = {
+  mostUnacked: { received: mostPacketIds, sent: mostPacketIds },
+  connack: ({ isPresent }) => encodeConnack(0, isPresent),
+  connackRefusal: ({ returnCode }) => encodeConnack(returnCode),
   publish: encodePublish,
+  relayedPayload: payload => payload,
+  fromBroker: bytes => [{ bytes }],
+  acknowledges: (error): error is ThingwireError =>
+    error instanceof ThingwireError && catalogue[error.reason].mqtt === 'report',
   acks: acksWithoutReasons,
   pubcomp: messageId => encodeAck(types.pubcomp, messageId),
   suback: (messageId, outcomes) =>
@@ -42,7 +74,7 @@ const mqtt311: Codec = {
       : undefined,
 }
 
-const mqtt31: Codec = {
+export const mqtt31: Codec = {
   ...mqtt311,
   // MQTT 3.1 has no session-present flag.
   connack: () => encodeConnack(0),
@@ -52,10 +84,6 @@ const mqtt31: Codec = {
       messageId,
       outcomes.map(({ qos }) => qos),
     ),
-}
-
-export function codecOf(version: Connect['protocolVersion']): Codec {
-  return version === 3 ? mqtt31 : mqtt311
 }
 
 /** A refused PUBLISH is acknowledged like one that is stored: without an ack, the client would resend it for ever. */

@@ -1,9 +1,13 @@
+import mqttPacket from 'mqtt-packet'
 import type { Fields } from './fields.ts'
 import { qosOf, typeOf } from './header.ts'
+import { ConnectRefused } from './outcomes.ts'
 import {
   type Ack,
   type AskedFilter,
+  type ClientKind,
   type Connect,
+  type Disconnect,
   MalformedPacket,
   type Packet,
   type Properties,
@@ -26,6 +30,8 @@ const reasonsOf: Readonly<Record<Ack['cmd'], readonly number[]>> = {
 /** Reason codes with which a client may disconnect (MQTT5-3.14.2.1). */
 const reasonsOfDisconnect = [0, 0x04, 0x80, 0x81, 0x82, 0x83, 0x90, 0x93, 0x94, 0x95, 0x96, 0x97, 0x98, 0x99]
 const noProperties: Properties = {}
+/** Reason codes from here on are failures (MQTT5-2.4). */
+const firstFailure = 0x80
 
 /**
  * Decodes a packet of MQTT 5 behind its fixed header.
@@ -57,7 +63,7 @@ function decode(firstByte: number, fields: Fields): Packet {
     case types.pingreq:
       return { cmd: 'pingreq' }
     case types.disconnect:
-      return { cmd: 'disconnect', ...reasonAnd('disconnect', fields, reasonsOfDisconnect) }
+      return decodeDisconnect(fields)
     default:
       throw new MalformedPacket('a client may not send this packet', 'protocol_error')
   }
@@ -88,7 +94,14 @@ function decodePublish(firstByte: number, fields: Fields): Publish {
 /** Without a reason code the ack means success; without a length there are no properties (MQTT5-3.4.2.1). */
 function decodeAck(cmd: Ack['cmd'], fields: Fields): Ack {
   const messageId = packetId(fields)
-  return { cmd, messageId, ...reasonAnd(cmd, fields, reasonsOf[cmd]) }
+  const { reasonCode } = reasonAnd(cmd, fields, reasonsOf[cmd])
+  return reasonCode < firstFailure ? { cmd, messageId } : { cmd, messageId, isRefusal: true }
+}
+
+/** Only a DISCONNECT with the reason code 0 discards the will (MQTT5-3.1.2-10). */
+function decodeDisconnect(fields: Fields): Disconnect {
+  const { reasonCode, properties } = reasonAnd('disconnect', fields, reasonsOfDisconnect)
+  return { cmd: 'disconnect', keepsWill: reasonCode !== 0, sessionExpiry: properties.sessionExpiry }
 }
 
 function reasonAnd(packet: Ack['cmd'] | 'disconnect', fields: Fields, reasons: readonly number[]) {
@@ -147,26 +160,19 @@ function packetId(fields: Fields): number {
   return messageId
 }
 
-/** The fields of a CONNECT behind its protocol level. */
-export interface Connect5 extends Connect {
-  readonly clientId: string
-  readonly cleanStart: boolean
+interface Will {
+  readonly topic: string
+  readonly payload: Buffer
+  readonly qos: QoS
+  readonly retain: boolean
   readonly properties: Properties
-  readonly will:
-    | {
-        readonly topic: string
-        readonly payload: Buffer
-        readonly qos: QoS
-        readonly retain: boolean
-        readonly properties: Properties
-      }
-    | undefined
-  readonly username: string | undefined
-  readonly password: Buffer | undefined
 }
 
 /** @param fields behind the protocol level @throws MalformedPacket */
-export function decodeConnect5(fields: Fields): Connect5 {
+export function decodeConnect5(fields: Fields): {
+  readonly connect: Connect
+  readonly properties: Properties
+} {
   const flags = fields.byte()
   if (flags & 1) throw new MalformedPacket('a reserved flag is set (MQTT5-3.1.2-3)')
   const [hasWill, willQos] = [(flags & 4) !== 0, (flags >> 3) & 3]
@@ -182,14 +188,33 @@ export function decodeConnect5(fields: Fields): Connect5 {
   const username = flags & 0x80 ? fields.text() : undefined
   const password = flags & 0x40 ? fields.binary() : undefined
   if (!fields.isAtEnd) throw new MalformedPacket('bytes follow the CONNECT')
-  const cleanStart = (flags & 2) !== 0
-  return {
-    ...{ cmd: 'connect', protocolVersion: 5, keepalive, clientId, cleanStart, properties },
-    ...{ will, username, password },
+  const { sessionExpiry = 0 } = properties
+  const connect: Connect = {
+    cmd: 'connect',
+    keepalive,
+    startsClean: (flags & 2) !== 0,
+    sessionExpiry,
+    refusal: kind => refusalOf(kind, properties),
+    forBroker: mqttPacket.generate({
+      ...{ cmd: 'connect', protocolId: 'MQTT', protocolVersion: 4, clientId, keepalive },
+      // Without an id, only a clean session is valid in 3.1.1. The door decides about the session.
+      clean: sessionExpiry === 0 || clientId === '',
+      ...(will && { will: { ...will, properties: {} } }),
+      // In 3.1.1 there is no password without a username.
+      ...((username !== undefined || password) && { username: username ?? '' }),
+      ...(password && { password }),
+    }),
   }
+  return { connect, properties }
 }
 
-function decodeWill(flags: number, fields: Fields): Connect5['will'] {
+function refusalOf(kind: ClientKind, { authenticationMethod }: Properties): ConnectRefused | undefined {
+  if (kind === 'host') return new ConnectRefused('version', 'MQTT 5 needs a credential of Thingwire')
+  if (authenticationMethod === undefined) return undefined
+  return new ConnectRefused('authentication_method', 'no authentication method is served: use a password')
+}
+
+function decodeWill(flags: number, fields: Fields): Will {
   const properties = readProperties(fields, 'will')
   const topic = fields.topic()
   if (/[+#]/.test(topic))

@@ -1,6 +1,10 @@
+import { type Codec, mqtt31, mqtt311 } from './codec.ts'
+import { Codec5, topicAliasMaximum } from './codec5.ts'
+import { decode5, decodeConnect5 } from './decode5.ts'
 import { Fields } from './fields.ts'
 import {
   assertFirstByte,
+  assertFixedLength,
   assertLength,
   type Header,
   headerAt,
@@ -8,9 +12,11 @@ import {
   typeOf,
   withoutUnusedFlags,
 } from './header.ts'
+import { ConnectRefused } from './outcomes.ts'
 import {
   type Ack,
   type AskedFilter,
+  type ClientKind,
   type Connect,
   MalformedPacket,
   type Packet,
@@ -54,8 +60,10 @@ const acks: ReadonlyMap<number, Ack['cmd']> = new Map([
 export class Decoder {
   readonly #longest: number
   #isFirst = true
-  /** Whether the connection uses MQTT 3.1. */
-  #isOld = false
+  /** Of the version that CONNECT chose. */
+  codec: Codec = mqtt311
+  /** Topics by topic alias, in MQTT 5. */
+  readonly #aliases = new Map<number, string>()
   /** Contains the packet that the sink is taking, from `#start` (inclusive) to `#end` (exclusive). */
   #current: Buffer = nothing
   #start = 0
@@ -129,11 +137,16 @@ export class Decoder {
   }
 
   #headerAt(bytes: Buffer, place: number): Header | undefined {
-    if (this.#isOld) bytes[place] = withoutUnusedFlags(bytes[place] ?? 0)
+    if (this.codec === mqtt31) bytes[place] = withoutUnusedFlags(bytes[place] ?? 0)
     assertFirstByte(bytes[place] ?? 0, this.#isFirst)
     const header = headerAt(bytes, place)
     if (header) assertLength(header, this.#longest)
+    if (header && !this.#is5) assertFixedLength(header)
     return header
+  }
+
+  get #is5(): boolean {
+    return this.codec instanceof Codec5
   }
 
   #decode(header: Header, bytes: Buffer, end: number): Packet {
@@ -144,12 +157,10 @@ export class Decoder {
       return this.#publishAgain(firstByte, bytes, start, end) ?? this.#publish(firstByte, bytes, start, end)
     }
     const fields = new Fields(bytes.subarray(start, end))
+    if (this.#is5) return decode5(firstByte, fields)
     switch (type) {
-      case types.connect: {
-        const connect = decodeConnect(fields)
-        this.#isOld = connect.protocolVersion === 3
-        return connect
-      }
+      case types.connect:
+        return this.#connect(fields)
       case types.subscribe:
         return decodeSubscribe(fields)
       case types.unsubscribe:
@@ -162,27 +173,59 @@ export class Decoder {
     }
   }
 
+  #connect(fields: Fields): Connect {
+    const level = levelOf(fields)
+    if (level < 5) {
+      this.codec = level === 3 ? mqtt31 : mqtt311
+      return decodeConnect(fields, level === 3)
+    }
+    const codec = new Codec5(this.#longest)
+    this.codec = codec
+    const { connect, properties } = decodeConnect5(fields)
+    codec.heard(properties)
+    return connect
+  }
+
   #publish(firstByte: number, bytes: Buffer, start: number, end: number): Publish {
     const fields = new Fields(bytes.subarray(start, end))
-    const topic = fields.topic()
-    if (wildcards.test(topic)) {
-      throw new MalformedPacket('the topic of a PUBLISH contains a wildcard (MQTT-3.3.2-2)')
+    const publish = this.#is5
+      ? this.#unaliased(decode5(firstByte, fields) as Publish)
+      : decodePublish(firstByte, fields)
+    this.#topic = publish.topic
+    this.#topicBytes = Buffer.from(publish.topic)
+    return publish
+  }
+
+  /** Replaces the topic alias of a PUBLISH by its topic, or notes the alias (MQTT5-3.3.2.3.4). */
+  #unaliased(publish: Publish): Publish {
+    const { topicAlias } = publish.properties ?? {}
+    if (topicAlias === undefined) return publish
+    if (topicAlias === 0 || topicAlias > topicAliasMaximum) {
+      const rule = `a topic alias must be from 1 to ${topicAliasMaximum}, but it is ${topicAlias}`
+      throw new MalformedPacket(rule, 'topic_alias')
     }
-    const messageId = qosOf(firstByte) > 0 ? fields.packetId() : 0
-    this.#topic = topic
-    this.#topicBytes = Buffer.from(topic)
-    return publishOf(firstByte, topic, messageId, fields.rest())
+    if (publish.topic !== '') this.#aliases.set(topicAlias, publish.topic)
+    const topic = this.#aliases.get(topicAlias)
+    if (topic === undefined)
+      throw new MalformedPacket(
+        `the topic alias ${topicAlias} was sent without a topic before`,
+        'topic_alias',
+      )
+    return { ...publish, topic }
   }
 
   /** Decodes a PUBLISH on the same topic as the previous one; undefined if the topic differs or the packet is malformed. */
   #publishAgain(firstByte: number, bytes: Buffer, start: number, end: number): Publish | undefined {
     const { length } = this.#topicBytes
     const topicEnd = start + 2 + length
-    const payloadStart = qosOf(firstByte) === 0 ? topicEnd : topicEnd + 2
+    const idEnd = qosOf(firstByte) === 0 ? topicEnd : topicEnd + 2
+    const payloadStart = this.#is5 ? idEnd + 1 : idEnd
     if (length === 0 || payloadStart > end) return undefined
     if (bytes.readUInt16BE(start) !== length || !this.#isTopicAt(bytes, start + 2)) return undefined
-    const messageId = payloadStart === topicEnd ? 0 : bytes.readUInt16BE(topicEnd)
-    if (messageId === 0 && payloadStart !== topicEnd) return undefined
+    const messageId = idEnd === topicEnd ? 0 : bytes.readUInt16BE(topicEnd)
+    if (messageId === 0 && idEnd !== topicEnd) return undefined
+    // A packet with properties is decoded in full.
+    if (payloadStart !== idEnd && bytes[idEnd] !== 0) return undefined
     return publishOf(firstByte, this.#topic, messageId, bytes.subarray(payloadStart, end))
   }
 
@@ -208,6 +251,14 @@ function publishOf(firstByte: number, topic: string, messageId: number, payload:
   }
 }
 
+function decodePublish(firstByte: number, fields: Fields): Publish {
+  const topic = fields.topic()
+  if (wildcards.test(topic))
+    throw new MalformedPacket('the topic of a PUBLISH contains a wildcard (MQTT-3.3.2-2)')
+  const messageId = qosOf(firstByte) > 0 ? fields.packetId() : 0
+  return publishOf(firstByte, topic, messageId, fields.rest())
+}
+
 function decodeSubscribe(fields: Fields): Subscribe {
   const messageId = fields.packetId()
   const subscriptions: AskedFilter[] = []
@@ -229,14 +280,18 @@ function decodeUnsubscribe(fields: Fields): Unsubscribe {
   return { cmd: 'unsubscribe', messageId, unsubscriptions }
 }
 
-/** Protocol level by protocol name: MQTT 3.1 and 3.1.1. */
-const levels: ReadonlyMap<string, Connect['protocolVersion']> = new Map([
-  ['MQIsdp', 3],
-  ['MQTT', 4],
+/** Protocol levels by protocol name: MQTT 3.1; MQTT 3.1.1 and 5. */
+const levels: ReadonlyMap<string, readonly number[]> = new Map([
+  ['MQIsdp', [3]],
+  ['MQTT', [4, 5]],
 ])
+
+/** A persistent session is kept as long as the server keeps one. */
+const asLongAsPossible = 0xffff_ffff
 
 const flagBits = {
   reserved: 0x01,
+  clean: 0x02,
   will: 0x04,
   willQos: 0x18,
   willRetain: 0x20,
@@ -245,20 +300,18 @@ const flagBits = {
 }
 
 /**
- * Decodes a CONNECT. Clears flags that MQTT 3.1 ignores and 3.1.1 forbids: Aedes parses every CONNECT by the rules of 3.1.1.
+ * Decodes a CONNECT of MQTT 3.1.1 or 3.1. Clears flags that 3.1 ignores and 3.1.1 forbids: Aedes parses every CONNECT by the rules
+ * of 3.1.1.
  *
- * @throws MalformedPacket `version` if the protocol level or name is not served (MQTT-3.1.2-1, -2; contract §7.1)
+ * @param fields behind the protocol level @param isOld whether the version is 3.1 @throws MalformedPacket
  */
-function decodeConnect(fields: Fields): Connect {
-  const protocolVersion = protocolOf(fields)
-  const isOld = protocolVersion === 3
+function decodeConnect(fields: Fields, isOld: boolean): Connect {
   const fromFlags = fields.rest()
   let flags = fields.byte()
   if (isOld) flags = withoutUnused(flags)
   assertFlags(flags)
   const keepalive = fields.number()
-  // This is the client id, which may be empty.
-  fields.text()
+  const clientId = fields.text()
   if (flags & flagBits.will) {
     fields.text()
     fields.binary()
@@ -270,15 +323,31 @@ function decodeConnect(fields: Fields): Connect {
   if (flags & flagBits.password) fields.binary()
   if (!fields.isAtEnd) throw new MalformedPacket('bytes follow the CONNECT')
   fromFlags[0] = flags
-  return { cmd: 'connect', protocolVersion, keepalive }
+  const startsClean = (flags & flagBits.clean) !== 0
+  return {
+    cmd: 'connect',
+    keepalive,
+    startsClean,
+    sessionExpiry: startsClean ? 0 : asLongAsPossible,
+    refusal: kind => (startsClean ? undefined : refusalOfPersistent(clientId, kind)),
+  }
 }
 
-function protocolOf(fields: Fields): Connect['protocolVersion'] {
-  const level = levels.get(fields.text())
+/** Such a session could not be resumed: the client does not learn the id that it gets, or an anonymous client has no sessions. */
+function refusalOfPersistent(clientId: string, kind: ClientKind): ConnectRefused | undefined {
+  if (kind === 'host') return undefined
+  if (clientId === '') return new ConnectRefused('client_id', 'a persistent session needs a client id')
+  if (kind === 'principal') return undefined
+  return new ConnectRefused('no_credential', 'a persistent session needs a credential')
+}
+
+/** @returns 3 for MQTT 3.1, 4 for MQTT 3.1.1, 5 @throws MalformedPacket `version` (MQTT-3.1.2-1, -2; contract §7.1) */
+function levelOf(fields: Fields): number {
+  const known = levels.get(fields.text())
+  const level = fields.byte()
   // Another protocol may define the bytes after the level differently, so they are not decoded.
-  if (fields.byte() !== level) {
-    throw new MalformedPacket('the protocol is neither MQTT 3.1 nor 3.1.1', 'version')
-  }
+  if (!known?.includes(level))
+    throw new MalformedPacket('the protocol is not MQTT 3.1, 3.1.1 or 5', 'version')
   return level
 }
 

@@ -7,23 +7,30 @@ export interface OutgoingPublish {
   readonly isRetained: boolean
   /** QoS 1 with this packet id, 1 to 65,535; undefined for QoS 0. */
   readonly messageId: number | undefined
+  /** Subscription identifier of MQTT 5; 0: none, as if absent. */
+  readonly identifier?: number
   /** DUP: whether the message was sent before under this packet id (MQTT-3.3.1-1). */
   readonly isDuplicate: boolean
 }
 
 const qos1 = 0x02
-/** Flags of SUBSCRIBE and UNSUBSCRIBE (MQTT-3.8.1-1, -3.10.1-1). */
+/** Flags of PUBREL, SUBSCRIBE and UNSUBSCRIBE (MQTT-3.6.1-1, -3.8.1-1, -3.10.1-1). */
 const reserved = 0x02
 
 export const pingreq: Uint8Array = Uint8Array.of(types.pingreq << 4, 0)
 export const pingresp: Uint8Array = Uint8Array.of(types.pingresp << 4, 0)
 export const disconnect: Uint8Array = Uint8Array.of(types.disconnect << 4, 0)
 
-/** Allocates only one buffer, for speed: this is called for every message and every subscriber. */
-export function encodePublish(publish: OutgoingPublish): Buffer {
+/**
+ * Allocates only one buffer, for speed: this is called for every message and every subscriber.
+ *
+ * @param properties in MQTT 5, with their length in front
+ */
+export function encodePublish(publish: OutgoingPublish, properties?: Uint8Array): Buffer {
   const { topic, payload, isRetained, messageId, isDuplicate } = publish
   const topicLength = Buffer.byteLength(topic)
-  const remaining = 2 + topicLength + (messageId === undefined ? 0 : 2) + payload.length
+  const idLength = messageId === undefined ? 0 : 2
+  const remaining = 2 + topicLength + idLength + (properties?.length ?? 0) + payload.length
   const firstByte =
     (types.publish << 4) |
     (isDuplicate ? publishFlags.duplicate : 0) |
@@ -34,6 +41,10 @@ export function encodePublish(publish: OutgoingPublish): Buffer {
   offset = packet.writeUInt16BE(topicLength, offset)
   offset += packet.write(topic, offset)
   if (messageId !== undefined) offset = packet.writeUInt16BE(messageId, offset)
+  if (properties) {
+    packet.set(properties, offset)
+    offset += properties.length
+  }
   packet.set(payload, offset)
   return packet
 }
@@ -43,9 +54,10 @@ export function encodeConnack(returnCode: number, sessionPresent = false): Buffe
   return Buffer.of(types.connack << 4, 2, sessionPresent ? 1 : 0, returnCode)
 }
 
-/** @param type packet type of an ack without flags */
+/** @param type packet type of an ack */
 export function encodeAck(type: number, messageId: number): Buffer {
-  return Buffer.of(type << 4, 2, messageId >> 8, messageId & 0xff)
+  const flags = type === types.pubrel ? reserved : 0
+  return Buffer.of((type << 4) | flags, 2, messageId >> 8, messageId & 0xff)
 }
 
 /** @param codes the granted QoS of each filter, or 128 if it is refused (MQTT-3.8.4-5) */

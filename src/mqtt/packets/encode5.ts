@@ -1,6 +1,5 @@
 import { catalogue, ThingwireError } from '../../errors.ts'
-import type { OutgoingPublish } from './encode.ts'
-import { type Properties, publishFlags, types } from './packet.ts'
+import { type Properties, types } from './packet.ts'
 import { lengthBytes, writeProperties } from './properties.ts'
 
 /** What a client of version 5 has said in CONNECT about the packets that it takes. */
@@ -9,19 +8,6 @@ export interface PacketLimits {
   readonly maximumPacketSize: number
   /** Whether it takes reasons in other packets than CONNACK, PUBLISH and DISCONNECT (MQTT5-3.1.2-29). */
   readonly wantsReasons: boolean
-}
-
-/** @param properties of the message, and its subscription identifier and topic alias */
-export function encodePublish5(publish: OutgoingPublish, properties: Properties): Buffer {
-  const { topic, payload, isRetained, messageId, isDuplicate } = publish
-  const firstByte =
-    (types.publish << 4) |
-    (isDuplicate ? publishFlags.duplicate : 0) |
-    (messageId === undefined ? 0 : 0x02) |
-    (isRetained ? publishFlags.retain : 0)
-  const name = Buffer.from(topic)
-  const id = messageId === undefined ? [] : [twoBytes(messageId)]
-  return packetOf(firstByte, [twoBytes(name.length), name, ...id, writeProperties(properties), payload])
 }
 
 /**
@@ -37,9 +23,8 @@ export function encodeAck5(
   limits: PacketLimits,
 ): Buffer {
   const begin = [twoBytes(messageId), ...(code === 0 ? [] : [Buffer.of(code)])]
-  const firstByte = (type << 4) | (type === types.pubrel ? 2 : 0)
   const reasons = refusal && limits.wantsReasons ? reasonsOf(refusal) : {}
-  return fitting(reasons, limits, properties => packetOf(firstByte, [...begin, ...properties]))
+  return fitting(reasons, limits, properties => packetOf(type << 4, [...begin, ...properties]))
 }
 
 /** SUBACK or UNSUBACK. @param codes of each filter, in the order of the packet that is answered */
@@ -61,10 +46,10 @@ export function encodeDisconnect5(code: number, error: Error, limits: PacketLimi
 }
 
 /** Reason String and User Properties of a refusal: what HTTP answers. */
-function reasonsOf({ reason, message, errors }: ThingwireError): Properties {
+function reasonsOf({ reason, toSender, errors }: ThingwireError): Properties {
   const retryable = catalogue[reason].retryable ? 'yes' : 'no'
   const list = errors ? [['errors', JSON.stringify(errors)] as const] : []
-  return { reasonString: message, userProperties: [['reason', reason], ['retryable', retryable], ...list] }
+  return { reasonString: toSender, userProperties: [['reason', reason], ['retryable', retryable], ...list] }
 }
 
 /** Leaves reasons off from the last on until the packet is no larger than the client takes. */

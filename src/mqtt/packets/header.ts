@@ -49,17 +49,18 @@ export function headerAt(bytes: Buffer, place: number): Header | undefined {
 export function assertFirstByte(firstByte: number, isFirst: boolean): void {
   const type = typeOf(firstByte)
   if ((type === types.connect) !== isFirst) {
-    throw new MalformedPacket('CONNECT must be the first packet, and only the first (MQTT-3.1.0-1, -2)')
+    const rule = 'CONNECT must be the first packet, and only the first (MQTT-3.1.0-1, -2)'
+    throw new MalformedPacket(rule, 'protocol_error')
   }
   if (type === types.publish) {
     const qos = qosOf(firstByte)
     if (qos === 3) throw new MalformedPacket('the QoS is 3 (MQTT-3.3.1-4)')
     if (qos === 0 && firstByte & publishFlags.duplicate)
       throw new MalformedPacket('DUP is set at QoS 0 (MQTT-3.3.1-2)')
-  } else if (fixed.get(type)?.flags !== (firstByte & 0x0f)) {
-    throw new MalformedPacket(
-      'a client may not send this packet, or its reserved flags are wrong (MQTT-2.2.2-2)',
-    )
+  } else if (type === 0 || (fixed.get(type)?.flags ?? 0) !== (firstByte & 0x0f)) {
+    throw new MalformedPacket('the type or the flags of the packet are reserved (MQTT-2.2.2-2)')
+  } else if (!fixed.has(type)) {
+    throw new MalformedPacket('a client may not send this packet', 'protocol_error')
   }
 }
 
@@ -75,10 +76,13 @@ export function withoutUnusedFlags(firstByte: number): number {
 }
 
 /** @param longest maximum accepted length, bytes @throws MalformedPacket */
-export function assertLength({ firstByte, length }: Header, longest: number): void {
-  if (length > longest) {
-    throw new MalformedPacket(`a packet of ${length} bytes is over maxPacketSize, ${longest}`)
-  }
+export function assertLength({ length }: Header, longest: number): void {
+  if (length > longest)
+    throw new MalformedPacket(`a packet of ${length} bytes is over maxPacketSize, ${longest}`, 'too_large')
+}
+
+/** The lengths of acks and signals are fixed in MQTT 3.1 and 3.1.1. @throws MalformedPacket */
+export function assertFixedLength({ firstByte, length }: Header): void {
   const expected = fixed.get(typeOf(firstByte))?.length
   if (expected !== undefined && length !== expected)
     throw new MalformedPacket('the packet has the wrong length for its type')

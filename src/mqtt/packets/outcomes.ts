@@ -1,64 +1,82 @@
 import type { ThingwireError } from '../../errors.ts'
-import type { QoS } from './packet.ts'
 
 /** What becomes of a PUBLISH at QoS 1 or 2. */
 export interface PublishOutcome {
-  readonly qos: QoS
+  readonly qos: 0 | 1 | 2
   /** 1 to 65,535; 0 at QoS 0, which has no ack. */
   readonly messageId: number
   /** Why the message was refused for good; undefined if it is stored or relayed. */
   readonly refusal: ThingwireError | undefined
 }
 
-/** `not_granted`: the client may not subscribe to it. `too_many`: the connection has too many subscriptions. */
-export type FilterRefusal = 'not_granted' | 'not_a_filter' | 'too_many' | 'unknown_code'
+/**
+ * `not_granted`: the client may not subscribe to it. `too_many`: the connection has too many subscriptions. `shared`: it begins with
+ * `$share`.
+ */
+export type FilterRefusal = 'not_granted' | 'not_a_filter' | 'too_many' | 'unknown_code' | 'shared'
 
 export interface FilterOutcome {
   /** The requested QoS, which is granted unless the filter is refused. */
-  readonly qos: QoS
+  readonly qos: 0 | 1 | 2
   readonly refusal: FilterRefusal | undefined
 }
 
-/** Why a CONNECT is refused, with the return code of MQTT 3.1.1 (MQTT-3.2.2-5, table 3.1). */
-const connectRefusals = {
-  client_id: 2,
+/** The session of an accepted CONNECT. */
+export interface BegunSession {
+  readonly isPresent: boolean
+  /** How long it lasts after the connection, seconds. */
+  readonly expiry: number
+  /** The client id, if the client sent none; else undefined. */
+  readonly assignedClientId?: string | undefined
+}
+
+/** Why a CONNECT is refused: the return code of MQTT 3.1.1 (MQTT-3.2.2-5, table 3.1) and the reason code of MQTT 5 (MQTT5-3.2.2.2). */
+export const connectRefusals = {
+  client_id: [2, 0x85],
   /** The server is stopping, or its store is unavailable. */
-  unavailable: 3,
+  unavailable: [3, 0x88],
   /** The client has connected again before the answer. */
-  replaced: 3,
-  bad_credential: 4,
-  too_many_failures: 5,
+  replaced: [3, 0x88],
+  bad_credential: [4, 0x86],
+  too_many_failures: [5, 0x9f],
   /** Anonymous clients have no persistent sessions. */
-  no_credential: 5,
-  too_many_sessions: 5,
-  will: 5,
+  no_credential: [5, 0x87],
+  too_many_sessions: [5, 0x97],
+  will: [5, 0x87],
+  authentication_method: [5, 0x8c],
+  /** The host's broker serves this client, but does not speak the version. */
+  version: [1, 0x84],
 } as const
 
 export class ConnectRefused extends Error {
   readonly why: keyof typeof connectRefusals
-  /** 2 to 5; Aedes sends it. */
+  /** 1 to 5; for the events of Aedes. */
   readonly returnCode: number
+  /** The message without the client's own texts. */
+  readonly toSender: string
 
-  constructor(why: keyof typeof connectRefusals, message: string) {
+  constructor(why: keyof typeof connectRefusals, message: string, toSender = message) {
     super(message)
     this.name = 'ConnectRefused'
     this.why = why
-    this.returnCode = connectRefusals[why]
+    this.returnCode = connectRefusals[why][0]
+    this.toSender = toSender
   }
 }
 
-/** Why the server closes a connection of which no packet has failed, with the text for logs and the list of refused writes. */
-const closings = {
-  replaced: 'the client has connected again',
-  revoked: 'the credential was revoked',
-  topics_withdrawn: 'topics were withdrawn',
-  unproven: 'no valid token was used in time',
-  silent: 'keep alive timeout',
-  unfinished: 'a packet began but did not end in time',
-  stuck: 'the subscriber is stuck',
-  missed: 'messages were missed',
-  missed_elsewhere: 'messages from another node were lost',
-  no_packet_id: 'too many unacknowledged messages: no packet id is free',
+/** Why the server closes a connection of which no packet has failed: text for logs and lists, and reason code of MQTT 5. */
+export const closings = {
+  replaced: ['the client has connected again', 0x8e],
+  revoked: ['the credential was revoked', 0x87],
+  topics_withdrawn: ['topics were withdrawn', 0x87],
+  stopping: ['the server is stopping', 0x8b],
+  unproven: ['no valid token was used in time', 0xa0],
+  silent: ['keep alive timeout', 0x8d],
+  unfinished: ['a packet began but did not end in time', 0x8d],
+  stuck: ['the subscriber is stuck', 0x97],
+  missed: ['messages were missed', 0x80],
+  missed_elsewhere: ['messages from another node were lost', 0x80],
+  no_packet_id: ['too many unacknowledged messages: no packet id is free', 0x97],
 } as const
 
 export type Closing = keyof typeof closings
@@ -67,7 +85,7 @@ export class ConnectionClosed extends Error {
   readonly why: Closing
 
   constructor(why: Closing, detail?: string) {
-    super(detail === undefined ? closings[why] : `${closings[why]}: ${detail}`)
+    super(detail === undefined ? closings[why][0] : `${closings[why][0]}: ${detail}`)
     this.name = 'ConnectionClosed'
     this.why = why
   }

@@ -1,3 +1,5 @@
+import type { ConnectRefused } from './outcomes.ts'
+
 /** Packet types (MQTT-2.2.1, table 2.1). */
 export const types = {
   connect: 1,
@@ -14,6 +16,7 @@ export const types = {
   pingreq: 12,
   pingresp: 13,
   disconnect: 14,
+  auth: 15,
 } as const
 
 /** Flags in the first byte of a PUBLISH (MQTT-3.3.1). */
@@ -53,13 +56,22 @@ export interface Properties {
   sharedSubscriptionAvailable?: number
 }
 
-/** The decoder passes on only these fields of a CONNECT. The door takes all other fields from the packet that Aedes parses. */
+/** The kind of client that connects. `host`: it has no credential of Thingwire, and the broker also serves clients of the host. */
+export type ClientKind = 'principal' | 'anonymous' | 'host'
+
+/** The fields of a CONNECT that its version spells in its own way. The door takes all other fields from the packet that Aedes parses. */
 export interface Connect {
   readonly cmd: 'connect'
-  /** Protocol level: 3 is MQTT 3.1, 4 is MQTT 3.1.1. */
-  readonly protocolVersion: 3 | 4 | 5
   /** Keep-alive, seconds; 0 for none. */
   readonly keepalive: number
+  /** Whether the client's earlier session ends. */
+  readonly startsClean: boolean
+  /** How long the session shall last after its connection, seconds; 0: it ends with the connection. */
+  readonly sessionExpiry: number
+  /** Why such a client cannot be served in this version; undefined if it can. */
+  readonly refusal: (kind: ClientKind) => ConnectRefused | undefined
+  /** The CONNECT in MQTT 3.1.1, for Aedes; undefined if Aedes can read the received bytes. */
+  readonly forBroker?: Buffer
 }
 
 export interface Publish {
@@ -77,13 +89,31 @@ export interface Publish {
   readonly properties?: Properties
 }
 
+/** What a relayed message has beside topic and payload. */
+export interface Carried {
+  /** Properties of version 5 that go along unchanged, as their bytes. */
+  readonly properties?: Buffer | undefined
+  /** When the message is over, milliseconds since 1970; undefined: never. */
+  readonly expiresAt?: number | undefined
+}
+
+/** A relayed message as one client gets it. */
+export interface Relayed {
+  readonly properties?: Buffer | undefined
+  /** Seconds until the message is over; undefined if it has no end. */
+  readonly expiry?: number | undefined
+  /** Subscription identifier; 0: none. */
+  readonly identifier: number
+  /** Whether RETAIN is set, of a message that is sent as it is published. */
+  readonly isRetained: boolean
+}
+
 export interface Ack {
   readonly cmd: 'puback' | 'pubrec' | 'pubrel' | 'pubcomp'
   /** 1 to 65,535. */
   readonly messageId: number
-  /** Of version 5 (MQTT5-2.4). */
-  readonly reasonCode?: number
-  readonly properties?: Properties
+  /** Whether the client has refused the message, which then is not sent again, nor released (MQTT5-4.3.3). */
+  readonly isRefusal?: boolean
 }
 
 export interface AskedFilter {
@@ -112,17 +142,25 @@ export interface Unsubscribe {
   readonly unsubscriptions: readonly string[]
 }
 
-export interface Signal {
-  readonly cmd: 'pingreq' | 'disconnect'
-  /** Of a DISCONNECT in version 5 (MQTT5-3.14.2.1). */
-  readonly reasonCode?: number
-  readonly properties?: Properties
+export interface Ping {
+  readonly cmd: 'pingreq'
 }
 
-export type Packet = Connect | Publish | Ack | Subscribe | Unsubscribe | Signal
+export interface Disconnect {
+  readonly cmd: 'disconnect'
+  /** Whether the will applies nevertheless. */
+  readonly keepsWill?: boolean
+  /** A new value for `Connect.sessionExpiry`. */
+  readonly sessionExpiry?: number | undefined
+}
 
-/** `protocol_error`: the packet can be parsed, but not be sent so. `version`: CONNECT asks for a version that is not served. */
-export type Violation = 'malformed' | 'protocol_error' | 'version'
+export type Packet = Connect | Publish | Ack | Subscribe | Unsubscribe | Ping | Disconnect
+
+/**
+ * `protocol_error`: the packet can be parsed, but not be sent so. `version`: CONNECT asks for a version that is not served.
+ * `too_large`: the packet announces more than `maxPacketSize`. `too_many`: more messages are unacknowledged than the server takes.
+ */
+export type Violation = 'malformed' | 'protocol_error' | 'version' | 'too_large' | 'topic_alias' | 'too_many'
 
 /** A protocol violation, which ends the connection (MQTT-4.8.0-1). */
 export class MalformedPacket extends Error {

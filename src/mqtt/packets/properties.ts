@@ -110,18 +110,33 @@ export function readProperties(fields: Fields, packet: WithProperties): Properti
   return found
 }
 
+/** The properties that go along with a message from one client to another, except for its expiry (MQTT5-3.3.2.3). */
+export function carriedProperties(properties: Properties): Buffer | undefined {
+  const { payloadFormat, contentType, responseTopic, correlationData, userProperties } = properties
+  const carried = { payloadFormat, contentType, responseTopic, correlationData, userProperties }
+  const bytes = contentOf(carried)
+  return bytes.length > 0 ? bytes : undefined
+}
+
 const numbers = new Map([...properties].map(([number, { name, kind }]) => [name, { number, kind }]))
 
 /** Writes properties with their length in front. Properties whose value is undefined are left out. */
 export function writeProperties(values: Properties): Buffer {
+  const content = contentOf(values)
+  return Buffer.concat([lengthBytes(content.length), content])
+}
+
+/** Writes properties without their length. */
+export function contentOf(
+  values: { readonly [Name in keyof Properties]: Properties[Name] | undefined },
+): Buffer {
   const parts = Object.entries(values).flatMap(([name, value]) => {
     const { number, kind } = numbers.get(name as keyof Properties) ?? { number: 0, kind: 'byte' }
     if (value === undefined) return []
     const all = kind === 'pair' ? (value as readonly unknown[]) : [value]
     return all.flatMap(each => [Buffer.of(number), bytesOf(kind, each)])
   })
-  const content = Buffer.concat(parts)
-  return Buffer.concat([lengthBytes(content.length), content])
+  return Buffer.concat(parts)
 }
 
 function bytesOf(kind: Kind, value: unknown): Buffer {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { AedesPublishPacket } from 'aedes'
 import { rest } from '../../core/async/retry-until.ts'
 import type { Nodes } from '../../core/nodes.ts'
+import { decoded, extrasOf, type PacketExtras } from './documents.ts'
 import { FilterTree } from './filter-tree.ts'
 
 /** Maximum time to wait for other nodes to catch up, milliseconds: a dead node never answers. */
@@ -23,9 +24,15 @@ interface MessageBusParts {
 type LinkedMessage = AedesPublishPacket & { readonly payload: Buffer }
 
 type Head = { readonly node: string; readonly number: number } & (
-  | ({ readonly kind: 'message' } & Omit<LinkedMessage, 'payload' | 'cmd' | 'dup'>)
+  | ({ readonly kind: 'message'; readonly extras: LinkedExtras } & Omit<
+      LinkedMessage,
+      'payload' | 'cmd' | 'dup' | 'properties'
+    >)
   | { readonly kind: 'ask' | 'answer'; readonly id: string }
 )
+
+/** `PacketExtras` as JSON: `properties` is base64. */
+type LinkedExtras = Omit<PacketExtras, 'properties' | 'copy' | 'stream'> & { readonly properties?: string }
 
 type Listener = (packet: AedesPublishPacket, done: () => void) => void
 
@@ -76,8 +83,12 @@ export class MessageBus {
     this.#deliver(packet, done)
     const { topic, qos, retain, brokerId, brokerCounter, payload } = packet
     // `$SYS` topics are about one broker only.
-    if (!this.#parts.nodes.isAlone && !topic.startsWith('$SYS/'))
-      this.#send({ kind: 'message', topic, qos, retain, brokerId, brokerCounter }, Buffer.from(payload))
+    if (!this.#parts.nodes.isAlone && !topic.startsWith('$SYS/')) {
+      const { properties, from, isRetained, expiresAt } = extrasOf(packet)
+      const extras = { from, isRetained, expiresAt, properties: properties?.toString('base64') }
+      const head = { kind: 'message', topic, qos, retain, brokerId, brokerCounter, extras }
+      this.#send(head, Buffer.from(payload))
+    }
     return this
   }
 
@@ -125,7 +136,11 @@ export class MessageBus {
     this.#numbers.set(node, number)
     if (before !== undefined && number !== before + 1) onMissed()
     if (head.kind === 'message') {
-      const message = { ...head, cmd: 'publish' as const, dup: false, payload: bytes.subarray(end + 1) }
+      // Nodes of older versions send no extras.
+      const { extras = {}, ...rest } = head
+      const properties = { ...extras, properties: decoded(extras.properties) } as object
+      const payload = bytes.subarray(end + 1)
+      const message = { ...rest, cmd: 'publish' as const, dup: false, payload, properties }
       onLinked(message)
       this.#deliver(message, () => {})
     } else if (head.kind === 'ask') {

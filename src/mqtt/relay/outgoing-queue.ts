@@ -4,13 +4,18 @@ import { type Lock, LockLost, type TakenLock } from '../../core/locks.ts'
 import type { DocumentPut, DocumentStore } from '../../core/ports.ts'
 import { ConnectionClosed } from '../packets/outcomes.ts'
 import {
+  decoded,
+  extrasOf,
+  identifierOf,
   type MessageDocument,
   type MessagePlace,
+  messageNameOf,
   type OwedDocument,
+  originOf,
+  type PacketExtras,
   placeIn,
   placeOf,
   placeText,
-  topicMessagePrefix,
   topicQueueOf,
 } from './documents.ts'
 import type { RelayedConnection } from './relayed-connection.ts'
@@ -107,7 +112,7 @@ export class OutgoingQueue {
 
   async *#give(some: readonly [place: string, OwedDocument][]): AsyncGenerator<OutgoingPacket> {
     const { documents, clientId } = this.#parts
-    const messages = await Promise.all(some.map(([place]) => documents.get(topicMessagePrefix + place)))
+    const messages = await Promise.all(some.map(([place]) => documents.get(messageNameOf(place))))
     for (const [index, [place, owed]] of some.entries()) {
       if (this.#isEnded) return
       const { order, brokerId } = placeIn(place)
@@ -123,14 +128,21 @@ export class OutgoingQueue {
   }
 
   #packetOf(name: string, owed: OwedDocument, message?: MessageDocument): OutgoingPacket | undefined {
-    const { qos, messageId, isReceived } = owed
+    const { qos, messageId, isReceived, isRetained = false } = owed
     if (isReceived && messageId !== undefined) {
       this.#note(messageId, { name, owed })
       return { cmd: 'pubrel', messageId }
     }
     // The message was dropped in the meantime, since the limits of the session were exceeded.
     if (!message) return undefined
-    const { order, brokerId } = placeIn(name)
+    const { order, brokerId, expiresAt, bytes } = placeIn(name)
+    const properties: PacketExtras = {
+      properties: decoded(message.properties),
+      expiresAt,
+      copy: { identifier: identifierOf(brokerId), qos, isRetained },
+      isSent: messageId !== undefined,
+      bytes,
+    }
     return {
       cmd: 'publish',
       topic: message.topic,
@@ -138,10 +150,11 @@ export class OutgoingQueue {
       qos,
       retain: false,
       // A process that was killed may have sent this message without storing its packet id.
-      dup: messageId !== undefined || brokerId !== this.#parts.brokerId,
+      dup: messageId !== undefined || originOf(brokerId) !== this.#parts.brokerId,
       ...(messageId !== undefined && { messageId }),
       brokerId,
       brokerCounter: order,
+      properties: properties as object,
     }
   }
 
@@ -162,7 +175,8 @@ export class OutgoingQueue {
   async #sent(packet: AedesPublishPacket, messageId: number): Promise<void> {
     const { qos } = packet
     const name = topicQueueOf(this.#parts.clientId) + placeText(placeOf(packet))
-    const owed = { qos, messageId }
+    const isRetained = extrasOf(packet).copy?.isRetained === true
+    const owed: OwedDocument = { qos, messageId, ...(isRetained && { isRetained }) }
     this.#note(messageId, { name, owed })
     if (qos === 2) await this.#put({ [name]: owed })
     // The replay waits for this call. Otherwise, newly published messages could overtake this message when the replay ends.

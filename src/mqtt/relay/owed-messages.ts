@@ -2,10 +2,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { rest } from '../../core/async/retry-until.ts'
 import { listNames, removals } from '../../core/list-documents.ts'
 import type { DocumentStore } from '../../core/ports.ts'
+import type { ReceiptClock } from '../../core/time/clock.ts'
 import {
   clientIdOfQueued,
+  messageNameOf,
+  type OwedDocument,
   placeIn,
-  placeTextIn,
   sessionName,
   topicMessagePrefix,
   topicQueueOf,
@@ -34,6 +36,7 @@ const longestRest = 3_600_000
 
 interface OwedMessagesParts {
   readonly documents: DocumentStore
+  readonly clock: Pick<ReceiptClock, 'now'>
   /** Whether the client is connected to this node. If so, its outbox limits its messages. */
   readonly isConnected: (clientId: string) => boolean
   readonly onDropped: (messages: number) => void
@@ -67,16 +70,20 @@ export class OwedMessages {
     clearInterval(this.#sweeps)
   }
 
-  /** Call this in the same turn of the event loop in which a message is put for these sessions. */
-  note(clientIds: Iterable<string>, bytes: number): void {
+  /**
+   * Call this in the same turn of the event loop in which a message is put for these sessions.
+   *
+   * @param owed the copies of the message, by client id
+   */
+  note(owed: ReadonlyMap<string, readonly unknown[]>, bytes: number): void {
     add(this.#put, 1, bytes)
     if (isOver(this.#put, sweptAfter)) this.sweepSoon()
     const scopes = new Set<string>()
-    for (const clientId of clientIds) {
+    for (const [clientId, { length: copies }] of owed) {
       if (this.#parts.isConnected(clientId)) this.forget(clientId)
-      else this.#count(topicQueueOf(clientId), bytes)
+      else this.#count(topicQueueOf(clientId), copies, bytes)
       const scope = clientId.slice(0, clientId.indexOf(':') + 1)
-      this.#count(topicQueuesOf(scope), scopes.has(scope) ? 0 : bytes)
+      this.#count(topicQueuesOf(scope), copies, scopes.has(scope) ? 0 : bytes)
       scopes.add(scope)
     }
   }
@@ -86,9 +93,9 @@ export class OwedMessages {
     this.#sizes.delete(topicQueueOf(clientId))
   }
 
-  #count(prefix: string, bytes: number): void {
+  #count(prefix: string, messages: number, bytes: number): void {
     const size = this.#sizes.get(prefix)
-    if (size) add(size, 1, bytes)
+    if (size) add(size, messages, bytes)
     if (size && !isOver(size, mostOf(prefix))) return
     this.#due.add(prefix)
     if (!this.#isCounting) void this.#countDue()
@@ -175,9 +182,14 @@ export class OwedMessages {
     const { documents, isConnected } = this.#parts
     // This waits for the pending puts of this node, so that the sweep also finds entries put for a session while it was ending.
     await documents.getInOrder(topicQueuePrefix)
+    const now = this.#parts.clock.now()
+    /** A message that was sent is owed until it is acknowledged, even if it is over. */
+    const isOver = async (name: string) =>
+      (placeIn(name).expiresAt ?? Number.POSITIVE_INFINITY) <= now &&
+      ((await documents.get(name)) as OwedDocument | undefined)?.messageId === undefined
     // Messages are listed before entries: both are put together, so the entries of a listed message are found below.
     const unowed = new Set<string>()
-    for await (const name of listNames(documents, topicMessagePrefix)) unowed.add(placeTextIn(name))
+    for await (const name of listNames(documents, topicMessagePrefix)) unowed.add(name)
     const left: string[] = []
     let clientId: string | undefined
     let hasSession = false
@@ -186,10 +198,10 @@ export class OwedMessages {
       if (owner !== clientId)
         hasSession = isConnected(owner) || (await documents.get(sessionName(owner))) !== undefined
       clientId = owner
-      if (hasSession) unowed.delete(placeTextIn(name))
+      if (hasSession && (isConnected(owner) || !(await isOver(name)))) unowed.delete(messageNameOf(name))
       else left.push(name)
     }
-    for (const place of unowed) left.push(topicMessagePrefix + place)
+    left.push(...unowed)
     for await (const put of removals(left)) await documents.put(put, 'essential')
   }
 }

@@ -4,13 +4,18 @@ import { type Turn, Turns } from '../../core/async/turns.ts'
 import type { Lock } from '../../core/locks.ts'
 import type { DocumentPut, DocumentStore, PutPurpose } from '../../core/ports.ts'
 import type { ReceiptClock } from '../../core/time/clock.ts'
-import type { QoS } from '../packets/packet.ts'
+import type { Carried, QoS } from '../packets/packet.ts'
 import {
   bytesOf,
+  type Copy,
+  copyId,
+  extrasOf,
   type MessageDocument,
   type OwedDocument,
+  type PacketExtras,
   placeOf,
   placeText,
+  sizeOf,
   topicMessagePrefix,
   topicQueueOf,
   topicRetainedPrefix,
@@ -29,11 +34,13 @@ interface PublishQueueParts {
   readonly onFailed: (error: unknown) => void
 }
 
-export interface RelayedMessage {
+export interface RelayedMessage extends Carried {
   readonly topic: string
   readonly payload: Buffer
   readonly qos: QoS
   readonly isRetained: boolean
+  /** Client id of the publisher. */
+  readonly from?: string
 }
 
 /** Maximum number of entries in pending puts: a few tens of milliseconds of work, so that writes of things need not wait long. */
@@ -71,12 +78,10 @@ export class PublishQueue {
   }
 
   /** See `Relay.publish`. */
-  async publish(
-    { topic, payload, qos, isRetained }: RelayedMessage,
-    together?: PutWithMessage,
-  ): Promise<void> {
+  async publish(message: RelayedMessage, together?: PutWithMessage): Promise<void> {
     const { clock, brokerId, retained } = this.#parts
-    if (isRetained && payload.length > 0) retained.assertRoom(topic, payload)
+    const { topic, payload, qos, isRetained, from, properties, expiresAt } = message
+    if (isRetained && payload.length > 0) retained.assertRoom(message)
     const turn = this.#turns.take()
     await turn.wait()
     await this.#slices.pause()
@@ -92,6 +97,10 @@ export class PublishQueue {
       // QoS 0 messages overtake messages that wait for a put. With the same broker id, the overtaken messages would be dropped.
       brokerId: qos === 0 ? `${brokerId}.0` : brokerId,
       brokerCounter: this.#order,
+      properties: {
+        ...{ from, isRetained, properties, expiresAt },
+        bytes: sizeOf(message, message),
+      } satisfies PacketExtras as object,
     }
     const isPut = qos > 0 || isRetained
     if (isPut) this.#starting = { together, turn }
@@ -144,19 +153,28 @@ export class PublishQueue {
     const { subscriptions, owed, retained } = this.#parts
     const { topic, qos, retain } = packet
     const payload = bytesOf(packet.payload)
+    const { from, properties } = extrasOf(packet)
     const place = placeOf(packet)
     const put: Record<string, DocumentPut[string]> = {}
-    const wanting = qos > 0 ? subscriptions.wanting(topic) : new Map<string, QoS>()
+    const wanting = qos > 0 ? subscriptions.wanting(topic, from, retain) : new Map<string, readonly Copy[]>()
     if (wanting.size > 0) {
-      const text = placeText(place)
-      const message: MessageDocument = { topic, payload: payload.toString('base64') }
-      put[topicMessagePrefix + text] = message
-      for (const [clientId, wanted] of wanting) {
-        put[topicQueueOf(clientId) + text] = { qos: wanted < qos ? wanted : qos } satisfies OwedDocument
+      const said = properties && { properties: properties.toString('base64') }
+      const message: MessageDocument = { topic, payload: payload.toString('base64'), ...said }
+      put[topicMessagePrefix + placeText(place)] = message
+      for (const [clientId, copies] of wanting) {
+        const hasIdentifiers = subscriptions.hasIdentifiers(clientId)
+        for (const { identifier, qos: wanted, isRetained } of copies) {
+          const brokerId = hasIdentifiers ? copyId(place.brokerId, identifier) : place.brokerId
+          const document: OwedDocument = {
+            qos: wanted < qos ? wanted : qos,
+            ...(isRetained && { isRetained }),
+          }
+          put[topicQueueOf(clientId) + placeText({ ...place, brokerId })] = document
+        }
       }
-      owed.note(wanting.keys(), place.bytes)
+      owed.note(wanting, place.bytes)
     }
-    return retain ? { ...put, ...retained.change({ topic, payload, qos, ...place }) } : put
+    return retain ? { ...put, ...retained.change({ topic, payload, qos, properties, ...place }) } : put
   }
 }
 

@@ -11,6 +11,8 @@ import type { MqttThings } from '../mqtt-things.ts'
 import {
   clientIdOf,
   clientIdOfQueued,
+  extrasOf,
+  originOf,
   placeIn,
   placeOf,
   sessionName,
@@ -35,6 +37,9 @@ interface RelayParts extends Pick<MqttThings, 'documents' | 'nodes' | 'observer'
   readonly onDefect: (error: unknown) => void
 }
 
+/** Time between two removals of retained messages that are over, milliseconds. */
+const removalInterval = 10_000
+
 /** Serves topics that are not Thingwire's. Passes messages to Aedes, and gives Aedes persistence and a link to other nodes. */
 export class Relay {
   readonly persistence: ReturnType<typeof relayPersistence>
@@ -52,16 +57,21 @@ export class Relay {
   /** The newest connection of each client, by client id. */
   readonly #current = new Map<string, RelayedClient>()
   readonly #stopHearing: () => void
+  readonly #removals = setInterval(
+    () => void this.#retained.removeOver().catch(this.#onFailed),
+    removalInterval,
+  ).unref()
   /** Resolves when all announced changes are read. */
   #hearing: Promise<unknown> = Promise.resolve()
 
   private constructor(parts: RelayParts) {
     const { documents, nodes, clock, observer } = parts
     this.#parts = parts
-    this.#retained = new RetainedMessages(documents)
+    this.#retained = new RetainedMessages(documents, clock)
     this.#subscriptions = new TopicSubscriptions(documents)
     this.#owed = new OwedMessages({
       documents,
+      clock,
       isConnected: clientId => this.#current.has(clientId),
       onDropped: count => observer?.dropped(count),
       onFailed: this.#onFailed,
@@ -79,9 +89,11 @@ export class Relay {
     this.bus = new MessageBus({
       nodes,
       onLinked: message => {
-        const { retain, brokerId, brokerCounter } = message
+        const { retain, brokerId, brokerCounter, topic, payload, qos } = message
         this.#come.set(brokerId, brokerCounter)
-        if (retain) this.#retained.announced({ ...message, ...placeOf(message) }).catch(this.#onFailed)
+        const { properties } = extrasOf(message)
+        const announced = { topic, payload, qos, properties, ...placeOf(message) }
+        if (retain) this.#retained.announced(announced).catch(this.#onFailed)
       },
       onDelivered: message => {
         if (message.retain) this.#retained.passed(message.topic, placeOf(message))
@@ -108,6 +120,7 @@ export class Relay {
   }
 
   close(): void {
+    clearInterval(this.#removals)
     this.#stopHearing()
     this.#owed.close()
   }
@@ -147,7 +160,8 @@ export class Relay {
           onFailed: this.#onFailed,
         })
       : undefined
-    const relayed = new RelayedClient({ connection, clientId, grants, queue, retained: this.#retained })
+    const parts = { connection, clientId, grants, queue, retained: this.#retained }
+    const relayed = new RelayedClient({ ...parts, clock: this.#parts.clock })
     for (const subscription of kept) relayed.subscribe(subscription)
     this.#clients.set(client, relayed)
     this.#current.set(clientId, relayed)
@@ -240,7 +254,7 @@ export class Relay {
   #expect(names: readonly string[]): void {
     const isMissing = (name: string) => {
       const { order, brokerId } = placeIn(name)
-      return order > (this.#come.get(brokerId) ?? 0) && this.#current.has(clientIdOfQueued(name))
+      return order > (this.#come.get(originOf(brokerId)) ?? 0) && this.#current.has(clientIdOfQueued(name))
     }
     const missing = names.filter(isMissing)
     const look = async () => {

@@ -1,15 +1,27 @@
 import type { AedesPublishPacket } from 'aedes'
 import { readSlices } from '../../core/async/slices.ts'
 import type { TakenLock } from '../../core/locks.ts'
+import type { ReceiptClock } from '../../core/time/clock.ts'
 import { mayRead, type TopicGrant } from '../../core/topics/topic-grant.ts'
 import { qosOf } from '../packets/header.ts'
 import { ConnectionClosed } from '../packets/outcomes.ts'
-import { publishFlags, type QoS } from '../packets/packet.ts'
-import { type MessageId, placeOf, type TopicSubscription } from './documents.ts'
+import { publishFlags } from '../packets/packet.ts'
+import {
+  bytesOf,
+  type Copy,
+  copyId,
+  extrasOf,
+  type MessageId,
+  originOf,
+  type PacketExtras,
+  placeOf,
+  type TopicSubscription,
+} from './documents.ts'
 import { FilterTree } from './filter-tree.ts'
 import type { OutgoingQueue } from './outgoing-queue.ts'
 import type { RelayedConnection } from './relayed-connection.ts'
 import { isSame, type RetainedMessage, type RetainedMessages } from './retained-messages.ts'
+import { copiesOf } from './topic-subscriptions.ts'
 
 interface RelayedClientParts {
   readonly connection: RelayedConnection
@@ -19,6 +31,7 @@ interface RelayedClientParts {
   /** undefined if the session is not persistent. */
   readonly queue: OutgoingQueue | undefined
   readonly retained: RetainedMessages
+  readonly clock: Pick<ReceiptClock, 'now'>
 }
 
 /** A connection whose client may use topics that are not Thingwire's. */
@@ -28,13 +41,17 @@ export class RelayedClient {
   grants: readonly TopicGrant[]
   readonly #connection: RelayedConnection
   readonly #retained: RetainedMessages
+  readonly #clock: Pick<ReceiptClock, 'now'>
   readonly #subscriptions = new Map<string, TopicSubscription>()
-  readonly #tree = new FilterTree<QoS>()
+  readonly #tree = new FilterTree<TopicSubscription>()
+  /** Number of subscriptions with an identifier. */
+  #identified = 0
   readonly #streams = new Set<RetainedStream>()
   /** Resolves when the next stream of retained messages may be sent. The first stream may be sent after the replay. */
   #ready: Promise<void>
 
-  constructor({ connection, clientId, grants, queue, retained }: RelayedClientParts) {
+  constructor({ connection, clientId, grants, queue, retained, clock }: RelayedClientParts) {
+    this.#clock = clock
     this.clientId = clientId
     this.grants = grants
     this.queue = queue
@@ -69,19 +86,27 @@ export class RelayedClient {
   }
 
   subscribe(subscription: TopicSubscription): void {
-    const { filter, qos } = subscription
+    const { filter } = subscription
+    this.unsubscribe(filter)
     this.#subscriptions.set(filter, subscription)
-    this.#tree.add(filter, qos, filter)
+    this.#tree.add(filter, subscription, filter)
+    if (subscription.identifier !== undefined) this.#identified++
   }
 
   unsubscribe(filter: string): void {
+    if (this.#subscriptions.get(filter)?.identifier !== undefined) this.#identified--
     this.#subscriptions.delete(filter)
     this.#tree.remove(filter, filter)
   }
 
-  /** Call this before a SUBSCRIBE takes effect. @returns a function that sends the retained messages; call it after SUBACK */
-  beginRetained(): (filters: readonly string[]) => Promise<void> {
-    const stream = new RetainedStream(this.#retained, this.#connection)
+  /**
+   * Call this before a SUBSCRIBE takes effect.
+   *
+   * @param identifier of the SUBSCRIBE; 0: none
+   * @returns a function that sends the retained messages; call it after SUBACK
+   */
+  beginRetained(identifier = 0): (filters: readonly string[]) => Promise<void> {
+    const stream = new RetainedStream(this.#retained, this.#connection, identifier)
     this.#streams.add(stream)
     return filters => {
       const sending = this.#ready.then(() => stream.send(filters))
@@ -96,21 +121,70 @@ export class RelayedClient {
     return this.queue?.isReplaying === true && qosOf(header) > 0
   }
 
-  /** The message at the QoS for this client (MQTT-3.3.5-1). @returns null if the message must not be sent now */
+  /** The message as this client gets it, at its QoS (MQTT-3.3.5-1). @returns null if the message must not be sent now */
   forward(packet: AedesPublishPacket): AedesPublishPacket | null {
-    if (!mayRead(this.grants, packet.topic)) return null
-    // The QoS of a replayed message is already determined.
-    if (packet.messageId !== undefined) return this.#note(packet)
-    const granted = Math.max(...this.#tree.match(packet.topic))
-    if (granted < 0) return null
-    if (granted < packet.qos) packet.qos = granted as QoS
-    if (packet.retain) return [...this.#streams].some(stream => stream.isDue(packet.topic)) ? packet : null
-    if (!this.queue || packet.qos === 0) return this.#note(packet)
-    return this.queue.admits(packet) ? this.#note(packet) : null
+    const { topic } = packet
+    if (!mayRead(this.grants, topic)) return null
+    const extras = extrasOf(packet)
+    const { from, isRetained = false, stream, copy } = extras
+    if (packet.messageId !== undefined) return this.#replayed(packet, extras)
+    if (copy) return this.#admitted(packet, copy)
+    const matches = this.#tree.match(topic)
+    if (stream instanceof RetainedStream) {
+      const ofStream = copiesOf(matches, false, false).find(each => each.identifier === stream.identifier)
+      return ofStream && stream.isDue(topic) ? this.#as(packet, ofStream) : null
+    }
+    const copies = copiesOf(matches, from === this.clientId, isRetained)
+    if (this.#identified === 0) return copies[0] ? this.#admitted(packet, copies[0]) : null
+    for (const each of copies) this.#publish(packet, extras, each)
+    return null
   }
 
-  #note(packet: AedesPublishPacket): AedesPublishPacket {
-    for (const stream of this.#streams) stream.note(packet)
+  /** The QoS of a replayed message is already determined. A message that was sent before may be over. */
+  #replayed(
+    packet: AedesPublishPacket,
+    { expiresAt, isSent, copy }: PacketExtras,
+  ): AedesPublishPacket | null {
+    if (!copy || (!isSent && expiresAt !== undefined && expiresAt <= this.#clock.now())) return null
+    this.#note(packet, copy)
+    return this.#as(packet, copy)
+  }
+
+  #admitted(packet: AedesPublishPacket, copy: Copy): AedesPublishPacket | null {
+    if (copy.qos < packet.qos) packet.qos = copy.qos
+    if (this.queue && packet.qos > 0 && !this.queue.admits(packet)) return null
+    // The queue stores it with the packet id.
+    if (copy.isRetained) Object.assign(packet, { properties: { ...extrasOf(packet), copy } })
+    this.#note(packet, copy)
+    return this.#as(packet, copy)
+  }
+
+  /** Passes a copy to Aedes, which takes it for a message of its own. */
+  #publish(packet: AedesPublishPacket, extras: PacketExtras, copy: Copy): void {
+    const { cmd, topic, payload, dup, brokerCounter } = packet
+    const qos = copy.qos < packet.qos ? copy.qos : packet.qos
+    const brokerId = copyId(packet.brokerId, copy.identifier)
+    const properties: PacketExtras = { ...extras, copy }
+    const message = { cmd, topic, payload, qos, retain: false, dup, brokerId, brokerCounter }
+    this.#connection.client.publish({ ...message, properties: properties as object }, () => {})
+  }
+
+  #note(packet: AedesPublishPacket, { identifier }: Copy): void {
+    for (const stream of this.#streams) if (stream.identifier === identifier) stream.note(packet)
+  }
+
+  #as(packet: AedesPublishPacket, { identifier, qos, isRetained }: Copy): AedesPublishPacket {
+    const { properties, expiresAt } = extrasOf(packet)
+    const left = expiresAt === undefined ? undefined : Math.max(0, expiresAt - this.#clock.now())
+    const expiry = left === undefined ? undefined : Math.ceil(left / 1_000)
+    const { codec } = this.#connection
+    packet.payload = codec.relayedPayload(bytesOf(packet.payload), {
+      properties,
+      expiry,
+      identifier,
+      isRetained,
+    })
+    if (qos < packet.qos) packet.qos = qos
     return packet
   }
 }
@@ -122,6 +196,8 @@ const sentAtOnce = { messages: 50, bytes: 64 * 1024 }
 
 /** Sends the retained messages for one SUBSCRIBE, except those that the client received live after this object was created. */
 class RetainedStream {
+  /** Subscription identifier of the SUBSCRIBE; 0: none. */
+  readonly identifier: number
   readonly #retained: RetainedMessages
   readonly #connection: Pick<RelayedConnection, 'client' | 'live'>
   /** By topic with a retained message: that message if the client received it live, else the first message received live. */
@@ -131,7 +207,12 @@ class RetainedStream {
   #sends: Promise<void>[] = []
   #bytes = 0
 
-  constructor(retained: RetainedMessages, connection: Pick<RelayedConnection, 'client' | 'live'>) {
+  constructor(
+    retained: RetainedMessages,
+    connection: Pick<RelayedConnection, 'client' | 'live'>,
+    identifier: number,
+  ) {
+    this.identifier = identifier
     this.#retained = retained
     this.#connection = connection
   }
@@ -139,7 +220,8 @@ class RetainedStream {
   /** Notes that a live message is sent to the client. */
   note(packet: AedesPublishPacket): void {
     const { topic } = packet
-    const came = placeOf(packet)
+    const { order, brokerId } = placeOf(packet)
+    const came = { order, brokerId: originOf(brokerId) }
     const newest = this.#retained.newest(topic)
     if (newest && (isSame(newest, came) || !this.#came.has(topic))) this.#came.set(topic, came)
   }
@@ -182,8 +264,10 @@ class RetainedStream {
   }
 
   /** Resolves when Aedes has sent or skipped the message. */
-  #send({ topic, payload, qos }: RetainedMessage): Promise<void> {
-    const packet = { cmd: 'publish' as const, topic, payload, qos, retain: true, dup: false }
+  #send({ topic, payload, qos, properties, expiresAt }: RetainedMessage): Promise<void> {
+    const extras: PacketExtras = { properties, expiresAt, stream: this }
+    const message = { cmd: 'publish' as const, topic, payload, qos, retain: true, dup: false }
+    const packet = { ...message, properties: extras as object }
     return new Promise(resolve => this.#connection.client.publish(packet, () => resolve()))
   }
 

@@ -1,8 +1,10 @@
 import type { Client } from 'aedes'
 import type { TakenLock } from '../../core/locks.ts'
+import type { Codec } from '../packets/codec.ts'
 
 export interface RelayedConnection {
   readonly client: Client
+  readonly codec: Pick<Codec, 'relayedPayload'>
   readonly session:
     | { readonly clientId: string; readonly isPersistent: boolean; readonly wasPresent: boolean }
     | undefined

@@ -1,9 +1,17 @@
 import { listDocuments } from '../../core/list-documents.ts'
 import type { DocumentPut, DocumentStore } from '../../core/ports.ts'
+import type { ReceiptClock } from '../../core/time/clock.ts'
 import { isTopicName } from '../../core/topics/topic-filter.ts'
 import { ThingwireError } from '../../errors.ts'
-import type { QoS } from '../packets/packet.ts'
-import { type MessageId, type RetainedDocument, retainedName, topicRetainedPrefix } from './documents.ts'
+import type { Carried, QoS } from '../packets/packet.ts'
+import {
+  decoded,
+  type MessageId,
+  type RetainedDocument,
+  retainedName,
+  sizeOf,
+  topicRetainedPrefix,
+} from './documents.ts'
 import { FilterTree } from './filter-tree.ts'
 
 /** Maximum number of retained messages, and maximum bytes of their topics and payloads (contract §7.10). */
@@ -11,7 +19,7 @@ const maximum = { messages: 100_000, bytes: 64 * 1024 * 1024 }
 /** Maximum time by which a message from another node may arrive later than its document, milliseconds. */
 export const patience = 5_000
 
-export interface RetainedMessage extends MessageId {
+export interface RetainedMessage extends MessageId, Carried {
   readonly topic: string
   readonly payload: Buffer
   readonly qos: QoS
@@ -28,16 +36,20 @@ interface Newest extends RetainedMessage {
 /** The newest retained message of each topic, in the store and in memory. */
 export class RetainedMessages {
   readonly #documents: DocumentStore
+  readonly #clock: Pick<ReceiptClock, 'now'>
   /** Messages by name of the document. */
   readonly #messages = new Map<string, Newest>()
   readonly #topics = new FilterTree<string>()
+  /** Names of the messages with an end. */
+  readonly #mortal = new Set<string>()
   #bytes = 0
   readonly #waiting = new Set<() => void>()
   /** Documents that are being read. `isPast`: whether this node has changed the document since the read began. */
   readonly #readings = new Set<{ readonly name: string; isPast: boolean }>()
 
-  constructor(documents: DocumentStore) {
+  constructor(documents: DocumentStore, clock: Pick<ReceiptClock, 'now'>) {
     this.#documents = documents
+    this.#clock = clock
   }
 
   /** @throws ThingwireError if the store fails */
@@ -57,10 +69,10 @@ export class RetainedMessages {
   }
 
   /** @throws ThingwireError too_many_retained */
-  assertRoom(topic: string, payload: Uint8Array): void {
-    const before = this.newest(topic)
+  assertRoom(message: Weighed): void {
+    const before = this.#messages.get(retainedName(message.topic))
     const isFull = !before && this.#messages.size >= maximum.messages
-    const bytes = this.#bytes - weightOf(before) + Buffer.byteLength(topic) + payload.length
+    const bytes = this.#bytes - weightOf(before) + weightOf(message)
     if (isFull || bytes > maximum.bytes) throw new ThingwireError('too_many_retained')
   }
 
@@ -70,11 +82,16 @@ export class RetainedMessages {
    * @returns documents to put; put the documents of several calls in the order of the calls
    */
   change(message: RetainedMessage): DocumentPut {
-    const { topic, payload, qos, order, brokerId } = message
+    const { topic, payload, qos, order, brokerId, properties, expiresAt } = message
     const name = retainedName(topic)
     const isRemoval = payload.length === 0
     this.#setNewer(name, isRemoval ? undefined : { ...message, isComing: true, isAhead: false })
-    return { [name]: isRemoval ? null : { topic, payload: payload.toString('base64'), qos, order, brokerId } }
+    const document: RetainedDocument = {
+      ...{ topic, payload: payload.toString('base64'), qos, order, brokerId },
+      ...(properties && { properties: properties.toString('base64') }),
+      ...(expiresAt !== undefined && { expiresAt }),
+    }
+    return { [name]: isRemoval ? null : document }
   }
 
   /** Call this when another node announces a message. The stored one may be older or newer. @throws ThingwireError if the store fails */
@@ -114,8 +131,27 @@ export class RetainedMessages {
     return this.#topics.matchedBy(tree)
   }
 
+  /** The newest message of a topic, unless it is over. */
   newest(topic: string): Newest | undefined {
-    return this.#messages.get(retainedName(topic))
+    const message = this.#messages.get(retainedName(topic))
+    return message && (message.expiresAt ?? Number.POSITIVE_INFINITY) > this.#clock.now()
+      ? message
+      : undefined
+  }
+
+  /** Removes the messages that are over, from the store too. @throws ThingwireError if the store fails */
+  async removeOver(): Promise<void> {
+    const now = this.#clock.now()
+    for (const name of this.#mortal) {
+      const message = this.#messages.get(name)
+      if (!message || (message.expiresAt ?? Number.POSITIVE_INFINITY) > now) continue
+      await this.#documents.transact([name], ([stored]) => ({
+        put: stored && isSame(messageOf(stored as RetainedDocument), message) ? { [name]: null } : {},
+        result: undefined,
+        purpose: 'essential',
+      }))
+      if (this.#messages.get(name) === message) this.#set(name, undefined)
+    }
   }
 
   /** Resolves when a retained message changes, or at the next call of `passed`. */
@@ -153,6 +189,8 @@ export class RetainedMessages {
     if (message) this.#messages.set(name, message)
     else this.#messages.delete(name)
     if (before && !message) this.#topics.remove(before.topic, before.topic)
+    if (message?.expiresAt === undefined) this.#mortal.delete(name)
+    else this.#mortal.add(name)
     this.#wake()
   }
 
@@ -173,10 +211,15 @@ function isBefore(one: MessageId, other: MessageId | undefined): boolean {
   return process === other?.brokerId.split('.')[0] && one.order < (other?.order ?? 0)
 }
 
-function weightOf(message: RetainedMessage | undefined): number {
-  return message ? Buffer.byteLength(message.topic) + message.payload.length : 0
+type Weighed = Pick<RetainedMessage, 'topic' | 'payload' | 'properties'>
+
+function weightOf(message: Weighed | undefined): number {
+  if (!message) return 0
+  return sizeOf(message, message)
 }
 
-function messageOf({ topic, payload, qos, order = 0, brokerId = '' }: RetainedDocument): RetainedMessage {
-  return { topic, payload: Buffer.from(payload, 'base64'), qos, order, brokerId }
+function messageOf(document: RetainedDocument): RetainedMessage {
+  const { payload, properties, order = 0, brokerId = '', ...rest } = document
+  const bytes = { payload: Buffer.from(payload, 'base64'), properties: decoded(properties) }
+  return { ...rest, ...bytes, order, brokerId }
 }

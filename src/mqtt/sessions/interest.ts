@@ -12,21 +12,37 @@ export interface Subscription {
   readonly qos: 0 | 1 | 2
   /** The subscription gets only writes after this write number. */
   readonly from: number
+  /** Set if messages of writes up to `upTo` may have been sent with another identifier. */
+  readonly earlier?: { readonly identifier: number; readonly upTo: number }
+  /** Subscription identifier of MQTT 5: comes with each message of the subscription. */
+  readonly identifier?: number
+  /** Set if the client never wants retained messages, not even after it has lost live messages. */
+  readonly isNeverShown?: true
   /** Whether the client's filter contained a token. */
   readonly isSpelledAsToken?: boolean
   /** The newest write number when retained messages became due to the session; absent once it has acknowledged all of them. */
   readonly owedRetained?: number
 }
 
-/** Which messages of one thing a client wants: for each kind, the highest QoS of the matching filters. */
+/**
+ * Which messages of one thing a client wants: for each kind the copies, one for each subscription identifier of the matching
+ * filters, in the order of the identifiers (MQTT5-3.3.4). Filters without an identifier share a copy.
+ */
 interface Interest {
-  /** QoS of messages on `values/<key>`; undefined if they are not wanted. */
-  qosOf(key: string): 0 | 1 | undefined
-  readonly whole: 0 | 1 | undefined
-  readonly errors: 0 | 1 | undefined
+  /** Copies of messages on `values/<key>`. */
+  copiesOf(key: string): readonly WantedCopy[]
+  readonly whole: readonly WantedCopy[]
+  readonly errors: readonly WantedCopy[]
 }
 
 type DeliveredQoS = 0 | 1
+
+export interface WantedCopy {
+  /** Subscription identifier; 0: none. */
+  readonly identifier: number
+  /** The highest QoS of the filters. */
+  readonly qos: DeliveredQoS
+}
 
 export class Interests {
   readonly #subscriptions = new Map<string, Subscription>()
@@ -66,7 +82,7 @@ export class Interests {
     const before = this.#subscriptions.get(added.filter)
     const isOwed = before !== undefined && before.qos > 0 && before.from < added.from
     this.delete(added.filter)
-    this.#set(isOwed ? { ...added, from: before.from } : added)
+    this.#set(isOwed ? { ...added, from: before.from, ...earlierOf(before, added) } : added)
   }
 
   /**
@@ -78,8 +94,8 @@ export class Interests {
   oweRetained(writeNumber: number, except: ReadonlySet<string> = new Set()): readonly Subscription[] {
     const owed: Subscription[] = []
     for (const subscription of this.#subscriptions.values()) {
-      const { filter } = subscription
-      if (selectionOf(filter).values && !except.has(filter))
+      const { filter, isNeverShown } = subscription
+      if (selectionOf(filter).values && !isNeverShown && !except.has(filter))
         owed.push({ ...subscription, owedRetained: writeNumber })
     }
     for (const subscription of owed) this.#set(subscription)
@@ -132,7 +148,7 @@ export class Interests {
   missedOf(write: LiveWrite): Interest {
     const { thingId, writeNumber } = write.commit
     const then = this.#of(thingId).filter(({ from, qos }) => from < writeNumber && qos > 0)
-    return join(then)
+    return join(then.map(each => asOf(each, writeNumber)))
   }
 
   #of(thingId: string): readonly Subscription[] {
@@ -140,11 +156,26 @@ export class Interests {
   }
 }
 
-/** QoS of the message at a place of a write; undefined if the message is not wanted. */
-export function wantedQoS(write: LiveWrite, place: number, interest: Interest): DeliveredQoS | undefined {
+const none: readonly WantedCopy[] = []
+
+/** The wanted copies of the message at a place of a write. */
+export function wantedCopies(write: LiveWrite, place: number, interest: Interest): readonly WantedCopy[] {
   const key = write.keyAt(place)
-  if (key !== undefined) return interest.qosOf(key)
-  return write.hasWhole ? interest.whole : undefined
+  if (key !== undefined) return interest.copiesOf(key)
+  return write.hasWhole ? interest.whole : none
+}
+
+/** Messages that are sent again keep their identifier, which is a part of their position. */
+function earlierOf(before: Subscription, added: Subscription): Pick<Subscription, 'earlier'> {
+  const { identifier = 0, earlier } = before
+  if (earlier) return { earlier }
+  return identifier === (added.identifier ?? 0) ? {} : { earlier: { identifier, upTo: added.from } }
+}
+
+function asOf(subscription: Subscription, writeNumber: number): Subscription {
+  const { earlier } = subscription
+  if (!earlier || writeNumber > earlier.upTo) return subscription
+  return { ...subscription, identifier: earlier.identifier }
 }
 
 /** The things of a subscription: ids, or `+` for every thing. */
@@ -153,32 +184,39 @@ export function refsOf({ filter, things }: Pick<Subscription, 'filter' | 'things
 }
 
 function join(subscriptions: readonly Subscription[]): Interest {
-  let every: DeliveredQoS | undefined
-  let whole: DeliveredQoS | undefined
-  let errors: DeliveredQoS | undefined
-  const byKey = new Map<string, DeliveredQoS>()
-  for (const { filter, qos: granted, isReadOnly = false } of subscriptions) {
-    const qos = deliveredQoS(granted)
+  const every = new Copies()
+  const whole = new Copies()
+  const errors = new Copies()
+  const byKey = new Map<string, Copies>()
+  for (const { filter, qos: granted, identifier = 0, isReadOnly = false } of subscriptions) {
+    const copy = { identifier, qos: deliveredQoS(granted) }
     const selection: Selection = selectionOf(filter)
-    if (selection.whole) whole = higher(whole, qos)
-    if (selection.errors && !isReadOnly) errors = higher(errors, qos)
-    if (!selection.values) continue
-    const { key } = selection.values
-    if (key === undefined) every = higher(every, qos)
-    else byKey.set(key, higher(byKey.get(key), qos))
+    if (selection.whole) whole.add(copy)
+    if (selection.errors && !isReadOnly) errors.add(copy)
+    const key = selection.values?.key
+    if (key !== undefined) byKey.set(key, (byKey.get(key) ?? new Copies()).add(copy))
+    else if (selection.values) every.add(copy)
   }
-  const qosOf = (key: string) => {
-    const ofKey = byKey.get(key)
-    return ofKey === undefined || every === undefined ? (ofKey ?? every) : higher(ofKey, every)
+  for (const copies of byKey.values()) for (const copy of every.list) copies.add(copy)
+  const copiesOf = (key: string) => (byKey.get(key) ?? every).list
+  return { copiesOf, whole: whole.list, errors: errors.list }
+}
+
+class Copies {
+  /** In the order of the identifiers. */
+  readonly list: WantedCopy[] = []
+
+  add(copy: WantedCopy): this {
+    const place = this.list.findIndex(({ identifier }) => identifier >= copy.identifier)
+    const present = this.list[place]
+    if (place === -1) this.list.push(copy)
+    else if (present?.identifier !== copy.identifier) this.list.splice(place, 0, copy)
+    else if (present.qos < copy.qos) this.list[place] = copy
+    return this
   }
-  return { qosOf, whole, errors }
 }
 
 /** Live messages are published at QoS 1 at most (contract §7). */
 export function deliveredQoS(granted: 0 | 1 | 2): DeliveredQoS {
   return granted === 0 ? 0 : 1
-}
-
-function higher(a: DeliveredQoS | undefined, b: DeliveredQoS): DeliveredQoS {
-  return a === 1 || b === 1 ? 1 : 0
 }

@@ -1,14 +1,17 @@
 import type { Commit } from '../../core/ports.ts'
 import { LiveWrite, type LogKeeper } from '../../live/index.ts'
-import { wantedQoS } from './interest.ts'
+import { wantedCopies } from './interest.ts'
 import type { MqttSession } from './session.ts'
-import type { MessagePosition } from './unacked.ts'
+import { type MessagePosition, placeOfCopy } from './unacked.ts'
 
 /** Maximum number of missed messages that a session gets, and maximum bytes of their payloads (contract §7.4). */
 export const maximumMissed = { messages: 1_000, bytes: 1024 * 1024 }
 
 interface OwedMessage {
   readonly write: LiveWrite
+  /** Place of the message in the write. */
+  readonly place: number
+  readonly identifier: number
   readonly position: MessagePosition
   /** Packet id under which the message was sent before; undefined if it was not sent, or the id is lost. */
   readonly messageId: number | undefined
@@ -40,13 +43,15 @@ export async function findMissed(
     const write = new LiveWrite(commit)
     const interest = interests.missedOf(write)
     for (let place = write.wholePlace; place >= 0; place--) {
-      if (wantedQoS(write, place, interest) === undefined) continue
-      const position = { writeNumber: commit.writeNumber, place }
-      const owed = unacked.owed(position)
-      if (!owed) continue
-      if (dropped === 0) bytes += payloadOf(write, place).length
-      if (newestFirst.length === maximumMissed.messages || bytes > maximumMissed.bytes) dropped++
-      else newestFirst.push({ write, position, ...owed, isDuplicate: isSent(owed.messageId, commit) })
+      for (const { identifier } of wantedCopies(write, place, interest).toReversed()) {
+        const position = { writeNumber: commit.writeNumber, place: placeOfCopy(place, identifier) }
+        const owed = unacked.owed(position)
+        if (!owed) continue
+        const isDuplicate = isSent(owed.messageId, commit)
+        if (dropped === 0) bytes += payloadOf(write, place).length
+        if (newestFirst.length === maximumMissed.messages || bytes > maximumMissed.bytes) dropped++
+        else newestFirst.push({ write, place, identifier, position, ...owed, isDuplicate })
+      }
     }
   }
   return { messages: newestFirst.reverse(), dropped }

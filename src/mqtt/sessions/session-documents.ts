@@ -5,6 +5,8 @@ import type { MessagePosition, Sent } from './unacked.ts'
 export type MqttSessionDocument = {
   /** Milliseconds since 1970. Written at CONNECT, when the connection ends, and at least every hour in between. */
   readonly lastConnected: number
+  /** How long the session lasts after its connection, seconds. Absent: `longestExpiry`. */
+  readonly expiry?: number
   readonly subscriptions: readonly Subscription[]
   /** Every QoS 1 message up to and including this position is acknowledged. */
   readonly acked: MessagePosition
@@ -16,6 +18,21 @@ export type MqttSessionDocument = {
   readonly isInUse: boolean
   /** The node that wrote the document. */
   readonly node: string
+}
+
+/** Maximum time for which a session is kept after its connection, seconds: 7 days (contract §7.1). */
+export const longestExpiry = 7 * 24 * 3_600
+
+/** Maximum time between two writes of the document of a connected client's session, milliseconds: an hour, and the time to write. */
+const rewriteInterval = 2 * 3_600_000
+
+/** Whether the session has ended. @param now milliseconds since 1970 */
+export function isOver(
+  { lastConnected, expiry = longestExpiry, isInUse }: MqttSessionDocument,
+  now: number,
+): boolean {
+  // A session that ends with its connection is never resumed: whoever asks has taken over from that connection.
+  return expiry === 0 || lastConnected + expiry * 1_000 + (isInUse ? rewriteInterval : 0) <= now
 }
 
 /** Value of `maybeSent` if it is unknown which messages were sent. */
@@ -34,9 +51,10 @@ export function movedSession(
     acked: moved(session.acked),
     sent: session.sent.map(each => ({ ...each, position: moved(each.position) })),
     ...(isKnown && { maybeSent: numberOf(maybeSent) }),
-    subscriptions: session.subscriptions.map(({ owedRetained, ...subscription }) => ({
+    subscriptions: session.subscriptions.map(({ owedRetained, earlier, ...subscription }) => ({
       ...subscription,
       from: numberOf(subscription.from),
+      ...(earlier && { earlier: { ...earlier, upTo: numberOf(earlier.upTo) } }),
       ...(owedRetained === undefined ? {} : { owedRetained: numberOf(owedRetained) }),
     })),
   }

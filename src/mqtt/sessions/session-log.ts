@@ -2,10 +2,10 @@ import { listDocuments } from '../../core/list-documents.ts'
 import type { Commit, DocumentStore } from '../../core/ports.ts'
 import { LiveWrite, type LoggedWrite, type LogReader } from '../../live/index.ts'
 import { sessionPrefix } from '../relay/documents.ts'
-import { Interests, refsOf, type Subscription, wantedQoS } from './interest.ts'
+import { Interests, refsOf, type Subscription, wantedCopies } from './interest.ts'
 import { maximumMissed, payloadOf } from './missed.ts'
 import type { MqttSessionDocument } from './session-documents.ts'
-import { Unacked } from './unacked.ts'
+import { placeOfCopy, Unacked } from './unacked.ts'
 
 /** Makes the log keep the commits that persistent sessions may still need. */
 export class SessionLog implements LogReader {
@@ -74,11 +74,12 @@ class Need {
     const interest = this.#interests.missedOf(write)
     let isNeeded = false
     for (let place = 0; place <= write.wholePlace; place++) {
-      if (wantedQoS(write, place, interest) === undefined) continue
-      if (!this.#unacked.owed({ writeNumber, place })) continue
-      isNeeded = true
-      this.#messages++
-      this.#bytes += payloadOf(write, place).length
+      for (const { identifier } of wantedCopies(write, place, interest)) {
+        if (!this.#unacked.owed({ writeNumber, place: placeOfCopy(place, identifier) })) continue
+        isNeeded = true
+        this.#messages++
+        this.#bytes += payloadOf(write, place).length
+      }
     }
     return isNeeded
   }

@@ -1,12 +1,15 @@
 import type { Nodes } from '../../core/nodes.ts'
 import { Interests } from './interest.ts'
-import { type MqttSessionDocument, whateverIsCommitted } from './session-documents.ts'
+import { longestExpiry, type MqttSessionDocument, whateverIsCommitted } from './session-documents.ts'
 import { Unacked } from './unacked.ts'
 
 /** The state of one client (MQTT-3.1.2.4), without its QoS 2 packets. */
 export interface MqttSession {
   readonly clientId: string
+  /** Whether the session is in the store. */
   readonly isPersistent: boolean
+  /** How long the session lasts after its connection, seconds. */
+  expiry: number
   /** Whether the session existed before this connection. */
   readonly wasPresent: boolean
   readonly interests: Interests
@@ -19,11 +22,12 @@ export interface MqttSession {
   isFromElsewhere: boolean
 }
 
-/** @param position write number; the session gets only later writes */
-export function newSession(clientId: string, isPersistent: boolean, position: number): MqttSession {
+/** @param expiry seconds; with 0 the session is not persistent @param position write number; the session gets only later writes */
+export function newSession(clientId: string, expiry: number, position: number): MqttSession {
   return {
     clientId,
-    isPersistent,
+    isPersistent: expiry > 0,
+    expiry,
     wasPresent: false,
     interests: new Interests(),
     unacked: new Unacked({ writeNumber: position, place: Number.MAX_SAFE_INTEGER }),
@@ -36,7 +40,7 @@ export function newSession(clientId: string, isPersistent: boolean, position: nu
 /** @param begin number of the newest write when this process began */
 export function storedSession(
   clientId: string,
-  { acked, sent, subscriptions, isInUse, node, maybeSent = 0 }: MqttSessionDocument,
+  { acked, sent, subscriptions, isInUse, node, maybeSent = 0, expiry = longestExpiry }: MqttSessionDocument,
   { nodes, begin }: { nodes: Pick<Nodes, 'isAlone' | 'self'>; begin: number },
 ): MqttSession {
   const { isAlone = false, self } = nodes
@@ -45,6 +49,7 @@ export function storedSession(
   return {
     clientId,
     isPersistent: true,
+    expiry,
     wasPresent: true,
     interests: new Interests(subscriptions),
     unacked: new Unacked(acked, sent),

@@ -4,16 +4,19 @@ import type { MqttThings } from '../mqtt-things.ts'
 import { clientLock } from './client-lock.ts'
 import type { Subscription } from './interest.ts'
 import { type MqttSession, newSession, storedSession } from './session.ts'
-import type { InFlightWrite } from './session-documents.ts'
+import { type InFlightWrite, isOver, type MqttSessionDocument } from './session-documents.ts'
 import type { SessionLog } from './session-log.ts'
 import type { StoreRetries } from './store-retries.ts'
 import { StoredSessions, type Usage } from './stored-sessions.ts'
 
-/** How long a persistent session is kept after it was last connected, milliseconds (contract §7.1). */
-const sessionLifetime = 7 * 24 * 3_600_000
 const sweepInterval = 3_600_000
 /** Interval at which the acks of connected sessions are stored, milliseconds. */
 const saveInterval = 1_000
+
+/** A clock that is further ahead of the believed time is not believed, milliseconds. */
+const mostAhead = 24 * 3_600_000
+/** Interval of checks for sessions that have ended, milliseconds. */
+const endInterval = 1_000
 
 /** Maximum time between taking a client's lock and beginning its session, milliseconds: longer than a CONNECT may take. */
 const longestBegin = 10_000
@@ -23,6 +26,13 @@ interface OpenSession extends Usage {
   isInUse: boolean
   /** When the loss of the lock was noticed, by `performance.now()`. A new connection of this node may still resume the session. */
   lostAt?: number
+}
+
+export interface AskedSession {
+  /** Whether an earlier session of the client ends. */
+  readonly startsClean: boolean
+  /** How long the session lasts after its connection, seconds; at most `longestExpiry`. */
+  readonly expiry: number
 }
 
 interface BegunSession {
@@ -50,6 +60,8 @@ export class Sessions {
   readonly #stored: StoredSessions
   /** Open sessions by client id. */
   readonly #open = new Map<string, OpenSession>()
+  /** Closed sessions of this process, by client id. `due`: when they end, on the clock of `performance.now()`. */
+  readonly #ends = new Map<string, { readonly due: number; readonly lastConnected: number }>()
   /** Number of the newest write when this process began. */
   readonly #begin: number
   readonly #timers: readonly NodeJS.Timeout[]
@@ -62,6 +74,7 @@ export class Sessions {
     this.#timers = [
       setInterval(() => void this.sweep().catch(() => {}), sweepInterval).unref(),
       setInterval(() => void this.#saveAcked(), saveInterval).unref(),
+      setInterval(() => void this.#endDue().catch(() => {}), endInterval).unref(),
     ]
   }
 
@@ -69,48 +82,66 @@ export class Sessions {
     for (const timer of this.#timers) clearInterval(timer)
   }
 
-  /** A new clean session, for a client id without a stored session. */
+  /** A new session that ends with its connection, for a client id without a stored session. */
   beginNew(clientId: string): MqttSession {
-    return newSession(clientId, false, this.#parts.live.writeNumber)
-  }
-
-  /** A clean session. Removes the client's stored session (MQTT-3.1.2-6). @throws LockLost @throws ThingwireError if the store fails */
-  async begin(clientId: string, lock: Lock): Promise<MqttSession> {
-    this.#open.delete(clientId)
-    if (await this.#stored.read(clientId)) await this.#forget(clientId, lock)
-    return this.beginNew(clientId)
-  }
-
-  /** Resumes or begins a persistent session. @throws LockLost @throws ThingwireError if the store fails; too_many_persistent_sessions */
-  async resume(clientId: string, lock: TakenLock): Promise<BegunSession> {
-    const present = this.#open.get(clientId)
-    const isPresent = present !== undefined && present.lock.owner === lock.before
-    const session = isPresent ? { ...present.session, wasPresent: true } : await this.#load(clientId)
-    const open = { session, lock, isInUse: true }
-    // Set before the first await, so that the previous connection does not store the session any more.
-    if (isPresent) this.#open.set(clientId, open)
-    const left = await this.#stored.inFlight(clientId)
-    // A session that was in use in memory is already stored as in use.
-    if (!isPresent || !present.isInUse) {
-      if (session.wasPresent) await this.#keep(open, 'essential')
-      else await this.#keep(open, 'keep', await this.#stored.removalOf(clientId))
-    }
-    this.#open.set(clientId, open)
-    return { session, inFlight: session.wasPresent ? left : [] }
-  }
-
-  async #load(clientId: string): Promise<MqttSession> {
-    const { nodes, live } = this.#parts
-    const stored = await this.#stored.read(clientId)
-    if (!stored) {
-      await this.#stored.assertRoom(clientId)
-      return newSession(clientId, true, live.writeNumber)
-    }
-    return storedSession(clientId, stored, { nodes, begin: this.#begin })
+    return newSession(clientId, 0, this.#parts.live.writeNumber)
   }
 
   /**
-   * Call this once per session, when the connection is closed and no packet is pending. Resolves when the session is stored.
+   * Resumes the client's session, or begins a new one. A new one replaces the stored one (MQTT-3.1.2-6).
+   *
+   * @throws LockLost @throws ThingwireError if the store fails; too_many_persistent_sessions
+   */
+  async begin(
+    clientId: string,
+    lock: TakenLock,
+    { startsClean, expiry }: AskedSession,
+  ): Promise<BegunSession> {
+    const open = this.#open.get(clientId)
+    const present = open !== undefined && open.lock.owner === lock.before ? open : undefined
+    if (startsClean || present?.session.expiry === 0) return await this.#beginNew(clientId, lock, expiry)
+    const session = present ? { ...present.session, wasPresent: true } : await this.#load(clientId)
+    if (!session) return await this.#beginNew(clientId, lock, expiry)
+    const isStored = present?.isInUse === true && session.expiry === expiry
+    session.expiry = expiry
+    const resumed = { session, lock, isInUse: true }
+    // Set before the next await, so that the previous connection does not store the session any more.
+    if (present) this.#open.set(clientId, resumed)
+    const inFlight = await this.#stored.inFlight(clientId)
+    // A session that was in use in memory is already stored as in use.
+    if (!isStored) await this.#keep(resumed, 'essential')
+    this.#open.set(clientId, resumed)
+    return { session, inFlight }
+  }
+
+  /** The client's stored session, unless it has ended. */
+  async #load(clientId: string): Promise<MqttSession | undefined> {
+    const { nodes } = this.#parts
+    const stored = await this.#stored.read(clientId)
+    if (!stored || isOver(stored, await this.#now())) return undefined
+    return storedSession(clientId, stored, { nodes, begin: this.#begin })
+  }
+
+  async #beginNew(clientId: string, lock: TakenLock, expiry: number): Promise<BegunSession> {
+    const { live, onForgotten } = this.#parts
+    this.#open.delete(clientId)
+    const stored = await this.#stored.read(clientId)
+    if (expiry === 0) {
+      if (stored) await this.#forget(clientId, lock)
+      return { session: this.beginNew(clientId), inFlight: [] }
+    }
+    if (!stored) await this.#stored.assertRoom(clientId)
+    const session = newSession(clientId, expiry, live.writeNumber)
+    const open = { session, lock, isInUse: true }
+    await this.#keep(open, 'keep', await this.#stored.removalOf(clientId))
+    if (stored) onForgotten(clientId)
+    this.#open.set(clientId, open)
+    return { session, inFlight: [] }
+  }
+
+  /**
+   * Call this once per session, when the connection is closed and no packet is pending. Resolves when the session is stored, or
+   * removed if it ends with its connection.
    *
    * @throws ThingwireError if the store fails, or if the service ends before the session is stored
    */
@@ -120,7 +151,12 @@ export class Sessions {
     if (open?.session !== session) return
     open.isInUse = false
     try {
-      await this.#parts.retries.run(() => this.#keep(open, 'essential'))
+      const isEnded = session.expiry === 0
+      const due = performance.now() + session.expiry * 1_000
+      await this.#parts.retries.run(async () => {
+        if (isEnded) await this.#forget(clientId, open.lock)
+        else this.#ends.set(clientId, { due, lastConnected: await this.#keep(open, 'essential') })
+      })
       if (this.#open.get(clientId) === open) this.#open.delete(clientId)
     } catch (error) {
       noteLoss(open, error)
@@ -152,9 +188,9 @@ export class Sessions {
     if (open?.session === session) await this.#keep(open, purpose)
   }
 
-  async #keep(usage: Usage, purpose: PutPurpose, others?: DocumentPut): Promise<void> {
+  async #keep(usage: Usage, purpose: PutPurpose, others?: DocumentPut): Promise<number> {
     this.#parts.log.cover(usage.session.clientId, usage.session.interests)
-    await this.#stored.keep(usage, purpose, others)
+    return await this.#stored.keep(usage, purpose, others)
   }
 
   /** Stores the acks of open sessions, so that few messages are sent again after a crash. */
@@ -172,15 +208,30 @@ export class Sessions {
     this.#isSaving = false
   }
 
-  /** Stores the open sessions, and removes expired ones. */
+  /** Stores the open sessions, and removes those that have ended. */
   async sweep(): Promise<void> {
     for (const open of this.#open.values()) await this.#keep(open, 'essential').catch(unlessLost)
     const isClosed = (clientId: string) => !this.#open.has(clientId)
-    const before = (await this.#parts.things.believedTime()) - sessionLifetime
-    for await (const clientId of this.#stored.forgetOlder(before, isClosed)) {
-      this.#parts.log.cover(clientId, [])
-      this.#parts.onForgotten(clientId)
+    const now = await this.#now()
+    for await (const clientId of this.#stored.forgetEnded(now, isClosed)) this.#forgotten(clientId)
+  }
+
+  /** Removes the sessions that have ended since the last call. */
+  async #endDue(): Promise<void> {
+    const now = performance.now()
+    for (const [clientId, { due, lastConnected }] of this.#ends) {
+      if (this.#open.has(clientId)) this.#ends.delete(clientId)
+      if (due > now || !this.#ends.delete(clientId)) continue
+      const hasEnded = (stored: MqttSessionDocument) => stored.lastConnected === lastConnected
+      if (await this.#stored.forgetIf(clientId, hasEnded)) this.#forgotten(clientId)
     }
+  }
+
+  /** The time by which sessions end, milliseconds since 1970. A clock that is far ahead must not end them (contract §4.5). */
+  async #now(): Promise<number> {
+    const { clock, believedTime } = this.#parts.things
+    const [shown, believed] = [clock.now() - clock.behind(), await believedTime()]
+    return shown - believed > mostAhead ? believed : shown
   }
 
   /** Ends every session of a removed principal. @param principal result of `principalName` @throws ThingwireError if the store fails */
@@ -200,6 +251,11 @@ export class Sessions {
 
   async #forget(clientId: string, lock: Lock): Promise<void> {
     await this.#stored.forget(clientId, lock)
+    this.#forgotten(clientId)
+  }
+
+  #forgotten(clientId: string): void {
+    this.#ends.delete(clientId)
     this.#parts.log.cover(clientId, [])
     this.#parts.onForgotten(clientId)
   }

@@ -1,6 +1,6 @@
 import { listDocuments, listNames } from '../../core/list-documents.ts'
 import type { Lock } from '../../core/locks.ts'
-import type { Document, DocumentPut, DocumentStore, PutPurpose } from '../../core/ports.ts'
+import type { DocumentPut, DocumentStore, PutPurpose } from '../../core/ports.ts'
 import type { ReceiptClock } from '../../core/time/clock.ts'
 import { ThingwireError } from '../../errors.ts'
 import { sessionName, sessionPrefix, topicQueueOf, topicSessionName } from '../relay/documents.ts'
@@ -10,6 +10,8 @@ import {
   type InFlightDocument,
   type InFlightWrite,
   inFlightOf,
+  isOver,
+  longestExpiry,
   type MqttSessionDocument,
 } from './session-documents.ts'
 
@@ -53,10 +55,11 @@ export class StoredSessions {
    *
    * @param purpose `keep` if the session is new or filters were added to it
    * @param others documents to put in the same commit
+   * @returns the time of the last connection
    * @throws LockLost @throws ThingwireError if the store fails
    */
-  async keep(usage: Usage, purpose: PutPurpose, others?: DocumentPut): Promise<void> {
-    await this.#put(usage, this.#stateOf(usage), purpose, others)
+  async keep(usage: Usage, purpose: PutPurpose, others?: DocumentPut): Promise<number> {
+    return await this.#put(usage, this.#stateOf(usage), purpose, others)
   }
 
   /** Stores a session if it has changed. @throws LockLost @throws ThingwireError if the store fails */
@@ -70,11 +73,12 @@ export class StoredSessions {
     state: Omit<MqttSessionDocument, 'lastConnected'>,
     purpose: PutPurpose,
     others: DocumentPut = {},
-  ): Promise<void> {
+  ): Promise<number> {
     const document: MqttSessionDocument = { ...state, lastConnected: this.#clock.now() }
     try {
       await this.#documents.put({ ...others, [sessionName(session.clientId)]: document }, purpose, lock)
       this.#kept.set(session, JSON.stringify(state))
+      return document.lastConnected
     } catch (error) {
       // The put may have succeeded nevertheless.
       this.#kept.delete(session)
@@ -83,12 +87,13 @@ export class StoredSessions {
   }
 
   #stateOf({ session, isInUse }: Usage): Omit<MqttSessionDocument, 'lastConnected'> {
-    const { interests, unacked, maybeSent } = session
+    const { interests, unacked, maybeSent, expiry } = session
     const newest = unacked.newest(maximumMissed.messages)
     return {
       node: this.#node,
       subscriptions: [...interests],
       ...newest,
+      ...(expiry !== longestExpiry && { expiry }),
       ...(maybeSent > newest.acked.writeNumber && { maybeSent }),
       isInUse,
     }
@@ -127,26 +132,27 @@ export class StoredSessions {
   }
 
   /**
-   * Removes sessions that were last connected before a time, unless their clients have returned.
+   * Removes the sessions that have ended, unless their clients have returned.
    *
-   * @param before milliseconds since 1970, exclusive
+   * @param now milliseconds since 1970
    * @param mayForget returns false if this node uses the session, which must then be kept
    * @returns the client ids of removed sessions
    * @throws ThingwireError if the store fails
    */
-  async *forgetOlder(before: number, mayForget: (clientId: string) => boolean): AsyncGenerator<string> {
-    const isOld = (session: Document | undefined) =>
-      session !== undefined && (session as MqttSessionDocument).lastConnected < before
-    for await (const [rest, session] of listDocuments(this.#documents, sessionPrefix)) {
+  async *forgetEnded(now: number, mayForget: (clientId: string) => boolean): AsyncGenerator<string> {
+    for await (const [rest, session] of listDocuments<MqttSessionDocument>(this.#documents, sessionPrefix)) {
       const clientId = decodeURIComponent(rest)
-      if (!isOld(session) || !mayForget(clientId)) continue
-      const removal = await this.removalOf(clientId)
-      const isForgotten = await this.#documents.transact([sessionName(clientId)], ([stored]) => ({
-        put: isOld(stored) ? removal : {},
-        result: isOld(stored),
-        purpose: 'essential',
-      }))
-      if (isForgotten) yield clientId
+      if (!isOver(session, now) || !mayForget(clientId)) continue
+      if (await this.forgetIf(clientId, stored => isOver(stored, now))) yield clientId
     }
+  }
+
+  /** Removes a session if it has ended. @returns whether it was removed @throws ThingwireError if the store fails */
+  async forgetIf(clientId: string, hasEnded: (stored: MqttSessionDocument) => boolean): Promise<boolean> {
+    const removal = await this.removalOf(clientId)
+    return await this.#documents.transact([sessionName(clientId)], ([stored]) => {
+      const isEnded = stored !== undefined && hasEnded(stored as MqttSessionDocument)
+      return { put: isEnded ? removal : {}, result: isEnded, purpose: 'essential' }
+    })
   }
 }

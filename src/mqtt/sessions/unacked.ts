@@ -3,7 +3,16 @@ import { partitionPoint } from '../../core/algorithms/partition-point.ts'
 /** Position of a message in the order of live messages: by write number, then by place in the write (see `LiveWrite`). */
 export interface MessagePosition {
   readonly writeNumber: number
+  /** Of a copy for a subscription identifier: a fraction behind the place of the message (see `placeOfCopy`). */
   readonly place: number
+}
+
+/** Largest subscription identifier (MQTT5-1.5.5). */
+const largestIdentifier = 0x0fff_ffff
+
+/** Every place and identifier fit in a double: a write has fewer than 2^14 places. @param identifier 0: none */
+export function placeOfCopy(place: number, identifier: number): number {
+  return place + identifier / (largestIdentifier + 1)
 }
 
 export function isBehind(a: MessagePosition, b: MessagePosition): boolean {

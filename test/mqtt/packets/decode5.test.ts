@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { generate, type Packet as OtherPacket } from 'mqtt-packet'
+import { generate, type Packet as OtherPacket, parser } from 'mqtt-packet'
 import { describe, expect, it } from 'vitest'
 import { decode5, decodeConnect5 } from '../../../src/mqtt/packets/decode5.ts'
 import { Fields } from '../../../src/mqtt/packets/fields.ts'
@@ -9,14 +9,18 @@ import { MalformedPacket } from '../../../src/mqtt/packets/packet.ts'
 /** The level and what is in front of it, which decide on the version, are read by the decoder. */
 const levelEnd = 7
 
-function decode(bytes: Buffer) {
+function fieldsOf(bytes: Buffer): Fields {
   const header = headerAt(bytes, 0)
   if (!header) throw new Error('no header')
   const content = bytes.subarray(header.start, header.start + header.length)
-  const isConnect = header.firstByte >> 4 === 1
-  return isConnect
-    ? decodeConnect5(new Fields(content.subarray(levelEnd)))
-    : decode5(header.firstByte, new Fields(content))
+  return new Fields(isConnect(bytes) ? content.subarray(levelEnd) : content)
+}
+
+const isConnect = (bytes: Buffer) => (bytes[0] ?? 0) >> 4 === 1
+
+function decode(bytes: Buffer) {
+  const fields = fieldsOf(bytes)
+  return isConnect(bytes) ? decodeConnect5(fields) : decode5(bytes[0] ?? 0, fields)
 }
 
 function violationOf(bytes: readonly number[]): unknown {
@@ -102,9 +106,9 @@ describe('decode5()', () => {
     const unsubscribe = ofVersion5({ cmd: 'unsubscribe', messageId: 5, unsubscriptions: ['a', 'b/#'] })
     expect(decode(unsubscribe)).toEqual({ cmd: 'unsubscribe', messageId: 5, unsubscriptions: ['a', 'b/#'] })
     expect(decode(Buffer.from([0xc0, 0]))).toEqual({ cmd: 'pingreq' })
-    expect(decode(Buffer.from([0xe0, 0]))).toEqual({ cmd: 'disconnect', reasonCode: 0, properties: {} })
+    expect(decode(Buffer.from([0xe0, 0]))).toEqual({ cmd: 'disconnect', keepsWill: false })
     const leave = [0xe0, 7, 4, 5, 17, 0, 0, 0, 9]
-    expect(violationOf(leave)).toEqual({ cmd: 'disconnect', reasonCode: 4, properties: { sessionExpiry: 9 } })
+    expect(violationOf(leave)).toEqual({ cmd: 'disconnect', keepsWill: true, sessionExpiry: 9 })
   })
 
   it.each([
@@ -114,13 +118,13 @@ describe('decode5()', () => {
     ['pubcomp', 0x70],
   ])('reads a %s of two, three and more bytes', (cmd, firstByte) => {
     const reason = cmd === 'pubrel' || cmd === 'pubcomp' ? 0x92 : 0x87
-    expect(violationOf([firstByte, 2, 0, 1])).toEqual({ cmd, messageId: 1, reasonCode: 0, properties: {} })
-    expect(violationOf([firstByte, 3, 0, 1, reason])).toMatchObject({ messageId: 1, reasonCode: reason })
-    const withReason = [firstByte, 8, 0, 1, reason, 4, 31, 0, 1, 97]
-    expect(violationOf(withReason)).toMatchObject({ reasonCode: reason, properties: { reasonString: 'a' } })
+    const refusal = { cmd, messageId: 1, isRefusal: true }
+    expect(violationOf([firstByte, 2, 0, 1])).toEqual({ cmd, messageId: 1 })
+    expect(violationOf([firstByte, 3, 0, 1, reason])).toEqual(refusal)
+    expect(violationOf([firstByte, 8, 0, 1, reason, 4, 31, 0, 1, 97])).toEqual(refusal)
   })
 
-  it('reads a CONNECT with a will', () => {
+  it('reads a CONNECT with a will, and writes it for a broker of 3.1.1', () => {
     const packet = ofVersion5({
       cmd: 'connect',
       protocolId: 'MQTT',
@@ -139,23 +143,20 @@ describe('decode5()', () => {
         properties: { willDelayInterval: 5, contentType: 'text/plain' },
       },
     })
-    expect(decode(packet)).toEqual({
-      cmd: 'connect',
-      protocolVersion: 5,
-      keepalive: 60,
-      clientId: 'board',
-      cleanStart: false,
-      properties: { sessionExpiry: 3600, receiveMaximum: 10, maximumPacketSize: 1000 },
-      will: {
-        topic: 'gone',
-        payload: Buffer.from('x'),
-        qos: 1,
-        retain: true,
-        properties: { willDelay: 5, contentType: 'text/plain' },
+    const { connect, properties } = decodeConnect5(fieldsOf(packet))
+    expect(connect).toMatchObject({ keepalive: 60, startsClean: false, sessionExpiry: 3600 })
+    expect(properties).toEqual({ sessionExpiry: 3600, receiveMaximum: 10, maximumPacketSize: 1000 })
+    const other = parser({ protocolVersion: 4 })
+    const parsed: OtherPacket[] = []
+    other.on('packet', each => parsed.push(each)).parse(connect.forBroker ?? Buffer.alloc(0))
+    expect(parsed).toMatchObject([
+      {
+        ...{ cmd: 'connect', protocolVersion: 4, clientId: 'board', clean: false, keepalive: 60 },
+        will: { topic: 'gone', payload: Buffer.from('x'), qos: 1, retain: true },
+        username: 'token',
+        password: Buffer.from([0, 255]),
       },
-      username: 'token',
-      password: Buffer.from([0, 255]),
-    })
+    ])
   })
 
   // By hand from the OASIS text: what is malformed (4.13, 0x81), and what is a protocol error (0x82).

@@ -1,14 +1,15 @@
 import { type Packet, parser } from 'mqtt-packet'
 import { describe, expect, it } from 'vitest'
 import { ThingwireError } from '../../../src/errors.ts'
+import { encodePublish } from '../../../src/mqtt/packets/encode.ts'
 import {
   encodeAck5,
   encodeConnack5,
   encodeDisconnect5,
   encodeFilterAck5,
-  encodePublish5,
 } from '../../../src/mqtt/packets/encode5.ts'
 import { types } from '../../../src/mqtt/packets/packet.ts'
+import { writeProperties } from '../../../src/mqtt/packets/properties.ts'
 
 const limits = { maximumPacketSize: 1_000, wantsReasons: true }
 const errors = [{ index: 0, field: 'key', reason: 'invalid_key', message: 'values[0]: key' }] as const
@@ -33,7 +34,10 @@ describe('version 5, as another library reads it', () => {
       messageId: 300,
       isDuplicate: true,
     }
-    const bytes = encodePublish5(publish, { subscriptionIdentifier: 200, userProperties: [['a', 'b']] })
+    const bytes = encodePublish(
+      publish,
+      writeProperties({ subscriptionIdentifier: 200, userProperties: [['a', 'b']] }),
+    )
     expect(parsed(bytes)).toMatchObject({
       cmd: 'publish',
       topic: 'a/ü',

@@ -13,6 +13,7 @@ const clientId = 'thing.x:a'
 function connectionWith(lock: TakenLock): RelayedConnection {
   return {
     client: { id: clientId } as Client,
+    codec: { relayedPayload: payload => payload },
     session: { clientId, isPersistent: true, wasPresent: false },
     lock,
     isConnected: false,

@@ -7,7 +7,7 @@ import { openStore } from '../../../src/store/open-store.ts'
 async function retain(...topics: readonly string[]): Promise<RetainedMessages> {
   const store = await openStore(createMemoryStore())
   onTestFinished(() => store.close())
-  const retained = new RetainedMessages(store.documents)
+  const retained = new RetainedMessages(store.documents, { now: Date.now })
   for (const topic of topics) retained.change(message(topic, topic))
   return retained
 }
@@ -67,7 +67,7 @@ describe('RetainedMessages.matching', () => {
         'keep',
       )
     await put('a', 'old', {})
-    const retained = new RetainedMessages(store.documents)
+    const retained = new RetainedMessages(store.documents, { now: Date.now })
     await retained.load()
     expect(matching(retained, ['#'])).toEqual(['a old'])
     await put('a', 'old still', {})

@@ -2,9 +2,19 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createThingId } from '../../../src/core/token.ts'
 import { LiveWrite } from '../../../src/live/index.ts'
-import { Interests, type Subscription, wantedQoS } from '../../../src/mqtt/sessions/interest.ts'
+import {
+  Interests,
+  type Subscription,
+  type WantedCopy,
+  wantedCopies,
+} from '../../../src/mqtt/sessions/interest.ts'
 
 const [a, b] = [createThingId(), createThingId()]
+
+/** Without identifiers there is one copy at most. */
+const qosIn = ([copy]: readonly WantedCopy[]) => copy?.qos
+const qosOf = (interest: ReturnType<Interests['in']>, key: string) => qosIn(interest.copiesOf(key))
+const qosAt = (...args: Parameters<typeof wantedCopies>) => qosIn(wantedCopies(...args))
 
 function subscription(filter: string, qos: 0 | 1 | 2 = 1, from = 0): Subscription {
   return { filter, qos, from }
@@ -64,10 +74,10 @@ describe('in()', () => {
         for (const thingId of [a, b]) {
           const interest = interests.in(thingId)
           for (const key of keys) {
-            expect(interest.qosOf(key)).toBe(highest(`things/${thingId}/values/${key}`))
+            expect(qosOf(interest, key)).toBe(highest(`things/${thingId}/values/${key}`))
           }
-          expect(interest.errors).toBe(highest(`things/${thingId}/errors`))
-          expect(interest.whole).toBe(highest(`v2/things/${thingId}`))
+          expect(qosIn(interest.errors)).toBe(highest(`things/${thingId}/errors`))
+          expect(qosIn(interest.whole)).toBe(highest(`v2/things/${thingId}`))
         }
       }),
     )
@@ -75,15 +85,15 @@ describe('in()', () => {
 
   it('is as of now, whatever was added and taken away', () => {
     const interests = new Interests()
-    expect(interests.in(a).qosOf('x')).toBeUndefined()
+    expect(qosOf(interests.in(a), 'x')).toBeUndefined()
     interests.add(subscription('things/+/values/+', 0))
-    expect([interests.in(a).qosOf('x'), interests.in(b).qosOf('x')]).toEqual([0, 0])
+    expect([qosOf(interests.in(a), 'x'), qosOf(interests.in(b), 'x')]).toEqual([0, 0])
     interests.add(subscription(`things/${a}/values/x`, 2))
-    expect([interests.in(a).qosOf('x'), interests.in(b).qosOf('x')]).toEqual([1, 0])
+    expect([qosOf(interests.in(a), 'x'), qosOf(interests.in(b), 'x')]).toEqual([1, 0])
     interests.delete('things/+/values/+')
-    expect([interests.in(a).qosOf('x'), interests.in(b).qosOf('x')]).toEqual([1, undefined])
+    expect([qosOf(interests.in(a), 'x'), qosOf(interests.in(b), 'x')]).toEqual([1, undefined])
     interests.delete(`things/${a}/values/x`)
-    expect(interests.in(a).qosOf('x')).toBeUndefined()
+    expect(qosOf(interests.in(a), 'x')).toBeUndefined()
   })
 
   it('knows which things there are filters for', () => {
@@ -111,7 +121,7 @@ describe('missedOf()', () => {
     ])
     const missed = (writeNumber: number) => {
       const interest = interests.missedOf(write(a, writeNumber))
-      return ['early', 'zero', 'late'].filter(key => interest.qosOf(key) !== undefined)
+      return ['early', 'zero', 'late'].filter(key => qosOf(interest, key) !== undefined)
     }
     expect(missed(5)).toEqual([])
     expect(missed(6)).toEqual(['early'])
@@ -121,7 +131,7 @@ describe('missedOf()', () => {
 
   it('is not less after the same filter was subscribed to again, unless it was at QoS 0 or gone', () => {
     const filter = `things/${a}/values/x`
-    const isMissed = (interests: Interests) => interests.missedOf(write(a, 6)).qosOf('x') !== undefined
+    const isMissed = (interests: Interests) => qosOf(interests.missedOf(write(a, 6)), 'x') !== undefined
     const interests = new Interests([subscription(filter, 1, 5)])
     interests.add(subscription(filter, 2, 8))
     expect(isMissed(interests)).toBe(true)
@@ -136,7 +146,7 @@ describe('missedOf()', () => {
   })
 })
 
-it('wantedQoS() is of the messages that are wanted, of which that of the whole write is the last', () => {
+it('qosAt() is of the messages that are wanted, of which that of the whole write is the last', () => {
   const interests = new Interests([
     subscription(`things/${a}/values/x`, 0),
     subscription(`things/${a}/values/z`, 1),
@@ -144,7 +154,7 @@ it('wantedQoS() is of the messages that are wanted, of which that of the whole w
   ])
   const wanted = (each: LiveWrite) =>
     Array.from({ length: each.wholePlace + 1 }, (_, place) =>
-      wantedQoS(each, place, interests.in(each.commit.thingId)),
+      qosAt(each, place, interests.in(each.commit.thingId)),
     )
   expect(wanted(write(a, 1, ['x', 'y', 'z', 'x']))).toEqual([0, undefined, 1, 0, 0])
   // Of a magic record the state is told, by a commit of its own.

@@ -1,0 +1,216 @@
+import { LockLost } from '../../core/locks.ts'
+import { catalogue, ThingwireError } from '../../errors.ts'
+import { type BrokerPackets, type Codec, mqtt311 } from './codec.ts'
+import { encodePublish, type OutgoingPublish } from './encode.ts'
+import {
+  encodeAck5,
+  encodeConnack5,
+  encodeDisconnect5,
+  encodeFilterAck5,
+  type PacketLimits,
+} from './encode5.ts'
+import { Fields } from './fields.ts'
+import { type Header, headerAt, qosOf, typeOf } from './header.ts'
+import {
+  type BegunSession,
+  ConnectionClosed,
+  type ConnectRefused,
+  closings,
+  connectRefusals,
+  type FilterOutcome,
+  type FilterRefusal,
+  type PublishOutcome,
+} from './outcomes.ts'
+import {
+  MalformedPacket,
+  type Properties,
+  publishFlags,
+  type QoS,
+  type Relayed,
+  types,
+  type Violation,
+} from './packet.ts'
+import { contentOf, lengthBytes, writeProperties } from './properties.ts'
+
+/** Maximum number of topic aliases of a client (MQTT5-3.2.2.3.8). */
+export const topicAliasMaximum = 16
+/** Maximum number of a client's messages at QoS 1 and 2 that are not acknowledged yet (MQTT5-3.2.2.3.3). */
+const receiveMaximum = 256
+const success = 0
+const unspecified = 0x80
+const lostLock = 0x8e
+const nothing = Buffer.alloc(0)
+const noProperties = Buffer.of(0)
+/** Not a property of MQTT. In the packets that Aedes writes, it stands first in those that are to have RETAIN. */
+const retainMark = 0x7f
+
+const violationCodes: Readonly<Record<Violation, number>> = {
+  malformed: 0x81,
+  protocol_error: 0x82,
+  version: 0x84,
+  too_large: 0x95,
+  topic_alias: 0x94,
+  too_many: 0x93,
+}
+
+const filterCodes: Readonly<Record<FilterRefusal, number>> = {
+  not_granted: 0x87,
+  unknown_code: 0x87,
+  not_a_filter: 0x8f,
+  too_many: 0x97,
+  shared: 0x9e,
+}
+const noSubscription = 0x11
+const noPacketId = 0x92
+
+/** Reason codes that a PUBACK or PUBREC may have (MQTT5-3.4.2.1). */
+const ackCodes: ReadonlySet<number | undefined> = new Set([0x83, 0x87, 0x90, 0x97, 0x99])
+
+/** Writes packets of MQTT 5 for one connection. */
+export class Codec5 implements Codec {
+  readonly #longest: number
+  #asked: Properties = {}
+  /** Whether CONNECT was answered. */
+  #isAnswered = false
+  #isRefused = false
+
+  /** @param longest maximum length that a packet of the client may announce, bytes */
+  constructor(longest: number) {
+    this.#longest = longest
+  }
+
+  /** Call this with the properties of CONNECT, before any packet is written. */
+  heard(properties: Properties): void {
+    this.#asked = properties
+  }
+
+  get mostUnacked() {
+    return { received: receiveMaximum, sent: this.#asked.receiveMaximum ?? 65_535 }
+  }
+
+  connack({ isPresent, expiry, assignedClientId }: BegunSession): Buffer {
+    this.#isAnswered = true
+    const { sessionExpiry = 0 } = this.#asked
+    return encodeConnack5(success, isPresent, {
+      ...(expiry !== sessionExpiry && { sessionExpiry: expiry }),
+      ...(assignedClientId !== undefined && { assignedClientId }),
+      receiveMaximum,
+      maximumPacketSize: 1 + lengthBytes(this.#longest).length + this.#longest,
+      topicAliasMaximum,
+      sharedSubscriptionAvailable: 0,
+    })
+  }
+
+  connackRefusal({ why, toSender: reasonString }: ConnectRefused): Buffer {
+    this.#isAnswered = true
+    this.#isRefused = true
+    return encodeConnack5(connectRefusals[why][1], false, { reasonString })
+  }
+
+  publish(publish: OutgoingPublish): Buffer | undefined {
+    const { identifier = 0 } = publish
+    const packet = encodePublish(
+      publish,
+      identifier === 0 ? noProperties : writeProperties({ subscriptionIdentifier: identifier }),
+    )
+    return this.#takes(packet) ? packet : undefined
+  }
+
+  /** In a PUBLISH, the properties lie between packet id and payload: as the beginning of the payload, they make one of MQTT 5. */
+  relayedPayload(payload: Buffer, { properties, expiry, identifier, isRetained }: Relayed): Buffer {
+    if (!properties && expiry === undefined && identifier === 0 && !isRetained)
+      return Buffer.concat([noProperties, payload])
+    const content = Buffer.concat([
+      isRetained ? Buffer.of(retainMark) : nothing,
+      properties ?? nothing,
+      contentOf({ messageExpiry: expiry, subscriptionIdentifier: identifier || undefined }),
+    ])
+    return Buffer.concat([lengthBytes(content.length), content, payload])
+  }
+
+  fromBroker(_bytes: Buffer, packets: readonly Buffer[]): readonly BrokerPackets[] {
+    return packets.map(each => {
+      const header = headerAt(each, 0)
+      if (!header || typeOf(header.firstByte) !== types.publish) return { bytes: each }
+      const qos = qosOf(header.firstByte) as QoS
+      const topicEnd = header.start + 2 + each.readUInt16BE(header.start)
+      const unacked = qos === 0 ? undefined : { messageId: each.readUInt16BE(topicEnd), qos }
+      const packet = withRetain(each, header, qos === 0 ? topicEnd : topicEnd + 2)
+      return { bytes: this.#takes(packet) ? packet : undefined, unacked }
+    })
+  }
+
+  #takes(packet: Buffer): boolean {
+    return packet.length <= this.#limits.maximumPacketSize
+  }
+
+  /** Only what can never succeed is acknowledged (MQTT5-4.4.0-2: the client does not send it again). */
+  acknowledges(error: unknown, qos: QoS): error is ThingwireError {
+    if (mqtt311.acknowledges(error, qos)) return true
+    return qos > 0 && error instanceof ThingwireError && !error.retryable && ackCodes.has(codeOf(error))
+  }
+
+  acks(outcomes: readonly PublishOutcome[]): Buffer {
+    if (outcomes.every(({ refusal }) => refusal === undefined)) return mqtt311.acks(outcomes)
+    return Buffer.concat(outcomes.map(outcome => this.#ack(outcome)))
+  }
+
+  #ack(outcome: PublishOutcome): Buffer {
+    const { qos, messageId, refusal } = outcome
+    if (qos === 0 || refusal === undefined) return mqtt311.acks([outcome])
+    const type = qos === 1 ? types.puback : types.pubrec
+    return encodeAck5(type, messageId, codeOf(refusal), refusal, this.#limits)
+  }
+
+  pubcomp(messageId: number, isKnown: boolean): Buffer {
+    return encodeAck5(types.pubcomp, messageId, isKnown ? success : noPacketId, undefined, this.#limits)
+  }
+
+  suback(messageId: number, outcomes: readonly FilterOutcome[]): Buffer {
+    const codes = outcomes.map(({ qos, refusal }) => (refusal === undefined ? qos : filterCodes[refusal]))
+    return encodeFilterAck5(types.suback, messageId, codes)
+  }
+
+  unsuback(messageId: number, existed: readonly boolean[]): Buffer {
+    const codes = existed.map(did => (did ? success : noSubscription))
+    return encodeFilterAck5(types.unsuback, messageId, codes)
+  }
+
+  closing(error: Error): Buffer | undefined {
+    if (this.#isRefused) return undefined
+    const code = closingCodeOf(error)
+    // The message of an unexpected error is not for the client.
+    const isExplained = error instanceof MalformedPacket || error instanceof ConnectionClosed
+    const shown = isExplained || error instanceof ThingwireError ? error : new Error('the server has failed')
+    if (this.#isAnswered) return encodeDisconnect5(code, shown, this.#limits)
+    return encodeConnack5(code, false, { reasonString: shown.message })
+  }
+
+  get #limits(): PacketLimits {
+    const { maximumPacketSize = Number.POSITIVE_INFINITY, requestProblemInformation = 1 } = this.#asked
+    return { maximumPacketSize, wantsReasons: requestProblemInformation === 1 }
+  }
+}
+
+/** Replaces the mark by RETAIN, if there is one. @param place index of the properties' length */
+function withRetain(packet: Buffer, { firstByte, start }: Header, place: number): Buffer {
+  const fields = new Fields(packet.subarray(place))
+  const length = fields.length()
+  const rest = fields.rest()
+  if (length === 0 || rest[0] !== retainMark) return packet
+  const parts = [packet.subarray(start, place), lengthBytes(length - 1), rest.subarray(1)]
+  const size = parts.reduce((sum, part) => sum + part.length, 0)
+  return Buffer.concat([Buffer.of(firstByte | publishFlags.retain), lengthBytes(size), ...parts])
+}
+
+function closingCodeOf(error: Error): number {
+  if (error instanceof MalformedPacket) return violationCodes[error.violation]
+  if (error instanceof ConnectionClosed) return closings[error.why][1]
+  if (error instanceof LockLost) return lostLock
+  return error instanceof ThingwireError ? codeOf(error) : unspecified
+}
+
+/** The reason code of MQTT 5. An error that another one has caused gets the code of that one. */
+function codeOf({ reason, cause }: ThingwireError): number {
+  return cause instanceof ThingwireError ? codeOf(cause) : (catalogue[reason].mqtt5 ?? unspecified)
+}
