@@ -8,7 +8,9 @@ import { hasForbiddenCharacter } from '../../core/topics/topic-filter.ts'
 import { mayWrite } from '../../core/topics/topic-grant.ts'
 import { ThingwireError } from '../../errors.ts'
 import { ConnectRefused } from '../packets/outcomes.ts'
-import type { ClientKind, Connect } from '../packets/packet.ts'
+import type { ClientKind, Connect, Properties } from '../packets/packet.ts'
+import { carriedProperties } from '../packets/properties.ts'
+import { longestExpiry } from '../sessions/session-documents.ts'
 import { forbiddenCharacter, shownTopic } from '../shown-topic.ts'
 import { isThingwireTopic, refOfWriteTopic } from '../topics.ts'
 import { orRefusal, unlessRefused } from '../unless-refused.ts'
@@ -73,10 +75,19 @@ export async function admit(
     clientId: kind === 'host' ? packet.clientId : scopedId(known?.principal, id),
     givenClientId,
     assignedClientId,
-    will:
-      (known && (await messageWillOf(packet, known.principal, known.secret, access))) ??
-      (await willOf(packet, known?.secret, access, connection.tokens, kind)),
+    will: delayed(
+      (known && (await messageWillOf(packet, known.principal, known.secret, access, connection.asked))) ??
+        (await willOf(packet, known?.secret, access, connection.tokens, kind)),
+      connection.asked,
+    ),
   }
+}
+
+/** A will waits no longer than until its session ends (MQTT5-3.1.3.2.2). */
+function delayed(will: WillContent | undefined, asked: Connect | undefined): WillContent | undefined {
+  const { willProperties: { willDelay = 0 } = {}, sessionExpiry = 0 } = asked ?? {}
+  const delay = Math.min(willDelay, sessionExpiry, longestExpiry)
+  return will && delay > 0 ? { ...will, delay } : will
 }
 
 /** @param principal undefined if the client is anonymous */
@@ -153,15 +164,22 @@ async function messageWillOf(
   principal: Principal,
   credential: string,
   access: Access,
+  asked: Connect | undefined,
 ): Promise<WillContent | undefined> {
   if (!will || isThingwireTopic(will.topic)) return undefined
   const { topic, payload, qos = 0, retain } = will
   if (!mayWrite(await access.topicsOf(principal), topic)) return undefined
   return {
-    message: { topic, qos, isRetained: retain === true },
+    message: { topic, qos, isRetained: retain === true, ...carriedByWill(asked?.willProperties) },
     credentialHash: hashToken(credential),
     body: Buffer.from(payload).toString('base64'),
   }
+}
+
+function carriedByWill(properties: Properties = {}) {
+  const carried = carriedProperties(properties)?.toString('base64')
+  const { messageExpiry: expiry } = properties
+  return { ...(carried !== undefined && { properties: carried }), ...(expiry !== undefined && { expiry }) }
 }
 
 function willElsewhere(topic: string, shown = 'a topic'): string {

@@ -73,17 +73,18 @@ export class Departures {
     await Promise.all([
       session && sessions.leave(session),
       relay && relayed && retries.run(() => relay.end(relayed)),
-      will && this.#leaveWill(will, end === 'disconnect' || state === 'rejected'),
+      will && this.#leaveWill(will, end === 'disconnect' || state === 'rejected', session?.expiry),
     ])
     connection.left()
     ownership.release(connection)
   }
 
-  async #leaveWill({ name, will, lock }: KeptWill, isVoid: boolean): Promise<void> {
+  /** @param expiry how long the session lasts, seconds */
+  async #leaveWill({ name, will, lock }: KeptWill, isVoid: boolean, expiry = 0): Promise<void> {
     const { retries, wills } = this.#parts
     // No lock is passed: if the lock was lost, discarding would fail, and the lock's next owner would write the void will.
     if (isVoid) await retries.run(() => wills.discard(name, undefined))
-    else if (!this.#isClosing) await wills.write(name, will, lock)
+    else if (!this.#isClosing) await wills.leaveOrWrite(name, will, lock, Math.min(will.delay ?? 0, expiry))
     // `leaveWills` missed this will, since the client was still being admitted.
     else if (!this.#orphanedWills.has(name)) await this.#leaveAll([name])
   }

@@ -52,7 +52,7 @@ export class MqttDoor {
   #isClosing = false
 
   constructor(things: MqttThings, options: DoorOptions) {
-    const { documents, nodes, locks, ingest, access, live, sessionLog: log } = things
+    const { documents, nodes, locks, ingest, access, live, clock, sessionLog: log } = things
     const { willGrace: grace, ownsBroker, addressOf, onDefect, relay } = options
     this.#things = things
     this.#options = options
@@ -62,7 +62,9 @@ export class MqttDoor {
     const rejections = new RejectedConnections(ingest)
     const clientLocks = new ClientLocks(locks, (...replaced) => rejections.replaced(...replaced))
     const isRefused = (owner: string) => clientLocks.isRefused(owner)
-    const wills = new Wills({ documents, nodes, locks, ingest, access, relay, isRefused, grace, onDefect })
+    const onDeaths = (alive: ReadonlySet<string>) => sessions.adopt(alive)
+    const keeping = { documents, nodes, locks, clock, onDefect }
+    const wills = new Wills({ ...keeping, ingest, access, relay, isRefused, grace, onDeaths })
     const onFailed = this.#onFailed
     const ownership = new Ownership({ locks: clientLocks, wills, retries, onFailed })
     this.#retries = retries

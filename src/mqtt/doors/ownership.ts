@@ -37,7 +37,8 @@ export class Ownership {
   async takeOver(connection: Connection, clientId: string): Promise<TakenLock> {
     const lock = await this.#parts.locks.take(connection, clientId)
     try {
-      await this.#parts.wills.takeOver(clientId, lock, lock.before)
+      const startsClean = connection.asked?.startsClean !== false
+      await this.#parts.wills.takeOver(clientId, lock, lock.before, startsClean)
       return lock
     } catch (error) {
       this.#release(lock)

@@ -195,6 +195,7 @@ export function decodeConnect5(fields: Fields): {
     startsClean: (flags & 2) !== 0,
     sessionExpiry,
     refusal: kind => refusalOf(kind, properties),
+    ...(will && { willProperties: will.properties }),
     forBroker: mqttPacket.generate({
       ...{ cmd: 'connect', protocolId: 'MQTT', protocolVersion: 4, clientId, keepalive },
       // Without an id, only a clean session is valid in 3.1.1. The door decides about the session.

@@ -70,6 +70,8 @@ export interface Connect {
   readonly sessionExpiry: number
   /** Why such a client cannot be served in this version; undefined if it can. */
   readonly refusal: (kind: ClientKind) => ConnectRefused | undefined
+  /** Of version 5. */
+  readonly willProperties?: Properties
   /** The CONNECT in MQTT 3.1.1, for Aedes; undefined if Aedes can read the received bytes. */
   readonly forBroker?: Buffer
 }

@@ -4,7 +4,7 @@ import type { MqttThings } from '../mqtt-things.ts'
 import { clientLock } from './client-lock.ts'
 import type { Subscription } from './interest.ts'
 import { type MqttSession, newSession, storedSession } from './session.ts'
-import { type InFlightWrite, isOver, type MqttSessionDocument } from './session-documents.ts'
+import { type InFlightWrite, isOver, longestExpiry, type MqttSessionDocument } from './session-documents.ts'
 import type { SessionLog } from './session-log.ts'
 import type { StoreRetries } from './store-retries.ts'
 import { StoredSessions, type Usage } from './stored-sessions.ts'
@@ -155,12 +155,16 @@ export class Sessions {
       const due = performance.now() + session.expiry * 1_000
       await this.#parts.retries.run(async () => {
         if (isEnded) await this.#forget(clientId, open.lock)
-        else this.#ends.set(clientId, { due, lastConnected: await this.#keep(open, 'essential') })
+        else this.#endAt(clientId, session.expiry, due, await this.#keep(open, 'essential'))
       })
       if (this.#open.get(clientId) === open) this.#open.delete(clientId)
     } catch (error) {
       noteLoss(open, error)
     }
+  }
+
+  #endAt(clientId: string, expiry: number, due: number, lastConnected: number): void {
+    if (expiry < longestExpiry) this.#ends.set(clientId, { due, lastConnected })
   }
 
   /** The client's open session; undefined if it is not open under this lock. */
@@ -214,6 +218,22 @@ export class Sessions {
     const isClosed = (clientId: string) => !this.#open.has(clientId)
     const now = await this.#now()
     for await (const clientId of this.#stored.forgetEnded(now, isClosed)) this.#forgotten(clientId)
+  }
+
+  /**
+   * Takes over the ends of sessions from nodes that have died. A session in use then begins to end.
+   *
+   * @param alive the live nodes @throws ThingwireError if the store fails
+   */
+  async adopt(alive: ReadonlySet<string>): Promise<void> {
+    const now = await this.#now()
+    for await (const [clientId, session] of this.#stored.all()) {
+      const { node, isInUse, lastConnected, expiry = longestExpiry } = session
+      // The sweep removes sessions of the longest expiry.
+      if (alive.has(node) || expiry === longestExpiry || this.#open.has(clientId)) continue
+      const passed = isInUse ? 0 : Math.max(0, now - lastConnected)
+      this.#ends.set(clientId, { due: performance.now() + expiry * 1_000 - passed, lastConnected })
+    }
   }
 
   /** Removes the sessions that have ended since the last call. */

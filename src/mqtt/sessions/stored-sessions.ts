@@ -99,6 +99,12 @@ export class StoredSessions {
     }
   }
 
+  /** All sessions by client id. @throws ThingwireError if the store fails */
+  async *all(): AsyncGenerator<readonly [clientId: string, MqttSessionDocument]> {
+    const documents = listDocuments<MqttSessionDocument>(this.#documents, sessionPrefix)
+    for await (const [rest, session] of documents) yield [decodeURIComponent(rest), session]
+  }
+
   /** QoS 2 packets that are stored but not released yet. @throws ThingwireError if the store fails */
   async inFlight(clientId: string): Promise<readonly InFlightWrite[]> {
     const packets: InFlightWrite[] = []
@@ -140,8 +146,7 @@ export class StoredSessions {
    * @throws ThingwireError if the store fails
    */
   async *forgetEnded(now: number, mayForget: (clientId: string) => boolean): AsyncGenerator<string> {
-    for await (const [rest, session] of listDocuments<MqttSessionDocument>(this.#documents, sessionPrefix)) {
-      const clientId = decodeURIComponent(rest)
+    for await (const [clientId, session] of this.all()) {
       if (!isOver(session, now) || !mayForget(clientId)) continue
       if (await this.forgetIf(clientId, stored => isOver(stored, now))) yield clientId
     }

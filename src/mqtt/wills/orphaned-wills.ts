@@ -3,6 +3,7 @@ import { rest } from '../../core/async/retry-until.ts'
 import { listDocuments } from '../../core/list-documents.ts'
 import type { Nodes } from '../../core/nodes.ts'
 import type { DocumentStore } from '../../core/ports.ts'
+import type { ReceiptClock } from '../../core/time/clock.ts'
 import { ThingwireError } from '../../errors.ts'
 import { isAbandoned, type Will, willPrefix } from './will-documents.ts'
 
@@ -14,6 +15,9 @@ const writtenAtOnce = 50
 interface OrphanedWillsParts {
   readonly documents: DocumentStore
   readonly nodes: Nodes
+  readonly clock: Pick<ReceiptClock, 'now'>
+  /** Called when nodes have died, first for those that died before. @throws ThingwireError if the store fails */
+  readonly onDeaths: (alive: ReadonlySet<string>) => Promise<void>
   /** How long a will waits for its client, milliseconds. */
   readonly grace: number
   /** Writes a will unless its client is back. Resolves when that is done, or when `stop` is aborted. Must not reject. */
@@ -58,7 +62,10 @@ export class OrphanedWills {
     while (!stop.aborted && !this.isDone) {
       try {
         const alive = await this.#watch.look()
-        if (!left || [...before].some(node => !alive.has(node))) left = await this.#list(alive)
+        if (!left || [...before].some(node => !alive.has(node))) {
+          await this.#parts.onDeaths(alive)
+          left = await this.#list(alive)
+        }
         before = alive
         await this.#writeDue(left, alive, stop)
         this.isDone = nodes.isAlone === true && left.size === 0
@@ -79,10 +86,15 @@ export class OrphanedWills {
     return left
   }
 
-  #dueOf({ node }: Will, alive: ReadonlySet<string>): number {
+  /** A will with a delay waits for the longer of its delay and the grace period. */
+  #dueOf({ node, delay = 0, dueAt }: Will, alive: ReadonlySet<string>): number {
     // The will may come from a live node, for example from an earlier call of `attachThings` in this process.
     const missedSince = alive.has(node) ? performance.now() : this.#watch.missedSince(node)
-    return missedSince + this.#parts.grace
+    const whole = delay * 1_000
+    // Not more than the whole delay, even if the clock was set back.
+    const left = dueAt === undefined ? whole : Math.min(dueAt - this.#parts.clock.now(), whole)
+    const begin = dueAt === undefined ? missedSince : performance.now()
+    return Math.max(missedSince + this.#parts.grace, begin + left)
   }
 
   async #writeDue(left: Map<string, Left>, alive: ReadonlySet<string>, stop: AbortSignal): Promise<void> {

@@ -8,6 +8,8 @@ export type Will = KeptWillContent & {
   readonly holder: string
   /** Set if the node closed the connection because the node was stopped. */
   readonly isLeft?: true
+  /** Set when the connection has ended and the will waits for its delay: when it is due, milliseconds since 1970. */
+  readonly dueAt?: number
 }
 
 export type KeptWillContent = WillContent & {
@@ -20,12 +22,22 @@ export type WillContent = {
   readonly credentialHash: string
   /** The write body (contract §2) or the payload of the message, base64. */
   readonly body: string
+  /** Will Delay of MQTT 5, seconds, but no longer than the session lasts; absent: 0. */
+  readonly delay?: number
 } & (
   | { readonly thingId: string; readonly message?: never }
   | { readonly message: WillMessage; readonly thingId?: never }
 )
 
-type WillMessage = { readonly topic: string; readonly qos: QoS; readonly isRetained: boolean }
+type WillMessage = {
+  readonly topic: string
+  readonly qos: QoS
+  readonly isRetained: boolean
+  /** `Carried.properties`, base64. */
+  readonly properties?: string
+  /** How long the message lasts after it is published, seconds; absent: for ever. */
+  readonly expiry?: number
+}
 
 /** Whether the will's node no longer takes care of the will. @param alive the live nodes */
 export function isAbandoned({ node, isLeft }: Will, alive: ReadonlySet<string>): boolean {

@@ -7,6 +7,7 @@ import type { DocumentPut } from '../../core/ports.ts'
 import { mayWrite } from '../../core/topics/topic-grant.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { MqttThings } from '../mqtt-things.ts'
+import { decoded } from '../relay/documents.ts'
 import type { Relay } from '../relay/relay.ts'
 import { clientLock } from '../sessions/client-lock.ts'
 import { OrphanedWills } from './orphaned-wills.ts'
@@ -16,13 +17,16 @@ import { isAbandoned, type KeptWillContent, type Will, willsOf } from './will-do
 const retryInterval = 1_000
 const changedAtOnce = 100
 
-interface WillsParts extends Pick<MqttThings, 'documents' | 'nodes' | 'locks' | 'ingest' | 'access'> {
+interface WillsParts
+  extends Pick<MqttThings, 'documents' | 'nodes' | 'locks' | 'ingest' | 'access' | 'clock'> {
   /** Serves topics that are not Thingwire's; undefined if the host serves them, or nobody does. */
   readonly relay: Relay | undefined
   /** Whether this node refused a connection, so that the connection's will is void. @param lockOwner owner of the client's lock */
   readonly isRefused: (lockOwner: string) => boolean
   /** How long the wills of a dead node wait for their clients, milliseconds. */
   readonly grace: number
+  /** Called on the leading node when other nodes have died. @throws ThingwireError if the store fails */
+  readonly onDeaths: (alive: ReadonlySet<string>) => Promise<void>
   /** Called with errors that do not come from the store. */
   readonly onDefect: (error: unknown) => void
 }
@@ -34,18 +38,22 @@ interface WillsParts extends Pick<MqttThings, 'documents' | 'nodes' | 'locks' | 
  */
 export class Wills {
   readonly #parts: WillsParts
+  /** Timers of this node's wills that wait for their delay, by owner and name. */
+  readonly #delayed = new Map<string, Map<string, NodeJS.Timeout>>()
   readonly #stop = new AbortController()
   readonly #left: OrphanedWills
 
   constructor(parts: WillsParts) {
-    const { documents, nodes, grace, onDefect } = parts
+    const { documents, nodes, clock, grace, onDeaths, onDefect } = parts
     this.#parts = parts
     // Each will that waits for the store adds a listener to the signal, so Node.js must not take many listeners for a leak.
     setMaxListeners(0, this.#stop.signal)
     this.#left = new OrphanedWills({
       documents,
       nodes,
+      clock,
       grace,
+      onDeaths,
       onDefect,
       write: (name, will, stop) => this.#persist(() => this.#appendUnheld(name, will, will.holder), stop),
     })
@@ -66,12 +74,13 @@ export class Wills {
 
   /**
    * Call this when the client has connected to this node. Discards its wills from dead nodes, earlier processes and refused
-   * CONNECTs. If its previous connection was to a live node, writes the will of that connection (MQTT-3.1.2-8).
+   * CONNECTs. If its previous connection was to a live node, writes the will of that connection (MQTT-3.1.2-8). A will with a delay
+   * is written if the client's earlier session ends (`startsClean`), and discarded if the client goes on with it (MQTT5-3.1.3-9).
    *
    * @param lock lock of the client @throws LockLost @throws ThingwireError if the store fails
    */
-  async takeOver(owner: string, lock: Lock, before: string | undefined): Promise<void> {
-    if (before === undefined && this.#left.isDone) return
+  async takeOver(owner: string, lock: Lock, before: string | undefined, startsClean: boolean): Promise<void> {
+    if (before === undefined && this.#left.isDone && !this.#delayed.has(owner)) return
     const { documents, nodes, isRefused } = this.#parts
     const found: [name: string, will: Will][] = []
     const prefix = willsOf(owner)
@@ -79,7 +88,8 @@ export class Wills {
     if (found.length === 0) return
     const alive = await nodes.alive()
     for (const [name, will] of found) {
-      if (isAbandoned(will, alive) || isRefused(will.holder)) await this.discard(name, lock)
+      const isBack = will.delay === undefined ? isAbandoned(will, alive) : !startsClean
+      if (isBack || isRefused(will.holder)) await this.discard(name, lock)
       // When the will of a refused connection is removed, `isRefused` forgets the connection: check that the will still exists.
       else if (await documents.get(name)) await this.#writeOrDrop(name, will, lock)
     }
@@ -104,7 +114,8 @@ export class Wills {
   }
 
   /** Call this when this node stops: from now on these wills wait for their clients. @throws ThingwireError if the store fails */
-  async leave(names: readonly string[]): Promise<void> {
+  async leave(connected: readonly string[]): Promise<void> {
+    const names = [...connected, ...[...this.#delayed.values()].flatMap(timers => [...timers.keys()])]
     for (let from = 0; from < names.length; from += changedAtOnce) {
       const some = names.slice(from, from + changedAtOnce)
       await this.#parts.documents.transact(some, wills => ({
@@ -117,8 +128,40 @@ export class Wills {
     }
   }
 
-  /** Writes the will of a client whose connection was lost, and retries while the store is unavailable. Never rejects. */
-  async write(name: string, will: KeptWillContent, lock: Lock | undefined): Promise<void> {
+  /**
+   * Writes the will of a client whose connection was lost, or leaves it in the store until its delay is over. Never rejects.
+   *
+   * @param delay seconds
+   */
+  async leaveOrWrite(
+    name: string,
+    will: KeptWillContent,
+    lock: Lock | undefined,
+    delay: number,
+  ): Promise<void> {
+    if (delay === 0) return await this.#write(name, will, lock)
+    const { documents, nodes, clock } = this.#parts
+    const holder = lock?.owner ?? ''
+    const dueAt = clock.now() + delay * 1_000
+    const left: Will = { ...will, node: nodes.self, holder, dueAt }
+    const timer = setTimeout(() => void this.#writeDelayed(name, will, holder), delay * 1_000).unref()
+    const timers = this.#delayed.get(will.owner) ?? new Map<string, NodeJS.Timeout>()
+    this.#delayed.set(will.owner, timers.set(name, timer))
+    await this.#persist(
+      async () => void (await documents.put({ [name]: left }, 'essential', lock)),
+      this.#stop.signal,
+    )
+  }
+
+  async #writeDelayed(name: string, will: KeptWillContent, holder: string): Promise<void> {
+    await this.#persist(() => this.#appendUnheld(name, will, holder), this.#stop.signal)
+    const timers = this.#delayed.get(will.owner)
+    timers?.delete(name)
+    if (timers?.size === 0) this.#delayed.delete(will.owner)
+  }
+
+  /** Retries while the store is unavailable. Never rejects. */
+  async #write(name: string, will: KeptWillContent, lock: Lock | undefined): Promise<void> {
     let isRetry = false
     await this.#persist(async () => {
       // A write that exceeded the time limit of the store may still have succeeded.
@@ -158,12 +201,15 @@ export class Wills {
     documents: DocumentPut,
     lock: Lock | undefined,
   ): Promise<void> {
-    const { access, ingest, relay } = this.#parts
+    const { access, ingest, relay, clock } = this.#parts
     const bytes = Buffer.from(body, 'base64')
     if (message) {
+      const { properties, expiry, ...rest } = message
+      const expiresAt = expiry === undefined ? undefined : clock.now() + expiry * 1_000
+      const carried = { properties: decoded(properties), expiresAt }
       const grants = await access.topicsAgain(credentialHash)
       if (mayWrite(grants, message.topic))
-        await relay?.publish({ ...message, payload: bytes }, { documents, lock })
+        await relay?.publish({ ...rest, ...carried, payload: bytes }, { documents, lock })
       return
     }
     await access.authoriseAgain(credentialHash, thingId, 'write')
@@ -183,6 +229,7 @@ export class Wills {
 
   /** Wills that are not written stay in the store, for another node or the next start. */
   async close(): Promise<void> {
+    for (const timers of this.#delayed.values()) for (const timer of timers.values()) clearTimeout(timer)
     this.#stop.abort()
     await this.#left.close()
   }
