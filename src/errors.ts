@@ -55,6 +55,11 @@ export const catalogue = {
     mqtt5: 0x90,
     text: 'The client may not publish on this topic. Readings go to `things/<ref>/write`.',
   },
+  not_an_answer_topic: {
+    ...refusedContent,
+    mqtt5: 0x90,
+    text: 'The Response Topic of a write is not `things/<ref>/answers/…` of the same thing.',
+  },
   subscription_refused: {
     ...refusedContent,
     text: 'A filter of a SUBSCRIBE got SUBACK 128: the client may not read there.',
@@ -152,7 +157,11 @@ export const catalogue = {
     mqtt5: 0x95,
     text: 'The body is over `bodyLimit`.',
   },
-  unsupported_media_type: { ...badRequest, status: 415, text: 'The Content-Type names a binary format.' },
+  unsupported_media_type: {
+    ...refusedFormat,
+    status: 415,
+    text: 'The Content-Type names a binary format.',
+  },
   unsupported_encoding: {
     ...badRequest,
     status: 415,

@@ -60,6 +60,24 @@ export function limitsTopic(ref: string): string {
   return `things/${ref}/limits`
 }
 
+/** The beginning of the topics on which a thing gets the answers to its writes. */
+export function answersTopic(ref: string): string {
+  return `things/${ref}/answers`
+}
+
+const answersForm = /^things\/([^/+#]+)\/answers(?:\/|$)/
+
+/** The ref in `things/<ref>/answers/…`; undefined for any other topic. */
+export function refOfAnswersTopic(topic: string): string | undefined {
+  return answersForm.exec(topic)?.[1]
+}
+
+/** Whether a filter of contract §7.3 selects a topic of answers. */
+export function selectsAnswer(filter: string, topic: string): boolean {
+  const levels = (parseThingFilter(filter)?.rest ?? '').split('/').slice(1)
+  return filter.startsWith('things/') && matches(levels, topic.split('/').slice(2))
+}
+
 /** The topic to which a thing subscribes to register itself [field]; `any` is any text that distinguishes the answers. */
 export function activationTopic(code: string, any: string): string {
   return `v2/activations/${code}/${any}`

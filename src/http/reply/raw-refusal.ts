@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
+import { errorText } from '../../core/refusals/answer-texts.ts'
 import type { ThingwireError } from '../../errors.ts'
-import { errorText, retryAfter } from './reply-error.ts'
+import { retryAfter } from './reply-error.ts'
 
 /** A whole error answer (contract §6), for a connection without a reply object. The connection must be closed after the answer. */
 export function rawRefusal(error: ThingwireError): string {

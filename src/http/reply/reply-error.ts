@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { errorText } from '../../core/refusals/answer-texts.ts'
 import { catalogue, type FieldError, type Reason, ThingwireError } from '../../errors.ts'
 import { replyJson } from './reply-json.ts'
 
@@ -42,10 +43,6 @@ export function replyRefusal(refusal: Refusal, request: FastifyRequest, reply: F
 /** The reason of an error answer; undefined for a success, and for an error answer that the host sent. */
 export function refusalReason(reply: FastifyReply): Reason | undefined {
   return reply.statusCode < 400 ? undefined : reasons.get(reply)
-}
-
-export function errorText({ status, reason, message, errors }: Refusal): string {
-  return JSON.stringify({ status: 'error', code: status, reason, message, errors })
 }
 
 function refusalOf(error: unknown): Refusal {

@@ -1,17 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
+import { isBinaryType } from '../../core/json/binary-type.ts'
 import { ThingwireError } from '../../errors.ts'
-
-/** Content types of binary formats. A body with any other type is read as JSON [field]. */
-const binaryType = new RegExp(
-  [
-    '^(image|audio|video|font|multipart|avro)/',
-    '^application/(x-|vnd\\.|vnd\\.google\\.|vnd\\.apache\\.)?(msgpack|cbor|bson|protobuf|avro|gzip|zip|pdf)\\b',
-    '^[^;]*\\+(msgpack|cbor|bson|protobuf|avro|binary|gzip|zip)\\b',
-  ].join('|'),
-  'i',
-)
 
 /** One of these two types replaces each Content-Type, because Fastify refuses a type without a parser. */
 const taken = 'application/json'
@@ -36,7 +27,7 @@ export function takeBodiesAsBytes(scope: FastifyInstance, limit: number): void {
     const { headers } = request.raw
     const contentType = headers['content-type']
     if (contentType !== undefined && contentType !== taken)
-      headers['content-type'] = binaryType.test(contentType.trim()) ? refused : taken
+      headers['content-type'] = isBinaryType(contentType) ? refused : taken
     done()
   })
   scope.removeAllContentTypeParsers()

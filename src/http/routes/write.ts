@@ -6,6 +6,7 @@ import type { Observer } from '../../core/observer.ts'
 import type { WriteOptions } from '../../core/parse.ts'
 import { writeIdForm } from '../../core/parse.ts'
 import type { WriteAnswer } from '../../core/ports.ts'
+import { createdText } from '../../core/refusals/answer-texts.ts'
 import { isToken } from '../../core/token.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { HttpThings } from '../http-things.ts'
@@ -92,8 +93,6 @@ export const writeRecords: Operation = {
   ],
 }
 
-const created = { status: 'created', message: 'created' }
-const allCreated = JSON.stringify(created)
 const noOptions: WriteOptions = {}
 
 type RequestOfThing = FastifyRequest<OfThing>
@@ -186,8 +185,8 @@ class Answer implements Ticket<WriteAnswer> {
     this.#observer = observer
   }
 
-  resolve({ rejected }: WriteAnswer): void {
-    replyJson(this.reply, 201, rejected ? JSON.stringify({ ...created, rejected }) : allCreated)
+  resolve(answer: WriteAnswer): void {
+    replyJson(this.reply, 201, createdText(answer))
     this.#observer?.acknowledged('http', (performance.now() - this.#takenAt) / 1_000)
   }
 

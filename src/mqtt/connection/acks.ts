@@ -1,5 +1,6 @@
 import type { Ticket } from '../../core/async/ticket.ts'
 import type { Observer } from '../../core/observer.ts'
+import type { WriteAnswer } from '../../core/ports.ts'
 import type { ThingwireError } from '../../errors.ts'
 import type { Codec } from '../packets/codec.ts'
 import type { PublishOutcome } from '../packets/outcomes.ts'
@@ -18,6 +19,7 @@ class Entry implements Ticket<unknown>, PublishOutcome {
   readonly #onFailed: () => void
   isDone = false
   refusal: ThingwireError | undefined
+  rejected: WriteAnswer['rejected']
   /** Set if the packet is not acknowledged. */
   error: Error | undefined
 
@@ -37,7 +39,8 @@ class Entry implements Ticket<unknown>, PublishOutcome {
     this.#onFailed = onFailed
   }
 
-  resolve(): void {
+  resolve(answer?: unknown): void {
+    this.rejected = (answer as WriteAnswer | undefined)?.rejected
     this.isDone = true
     this.#onSettled()
   }

@@ -10,6 +10,7 @@ import { ThingwireError } from '../../errors.ts'
 import { ConnectRefused } from '../packets/outcomes.ts'
 import type { ClientKind, Connect, Properties } from '../packets/packet.ts'
 import { carriedProperties } from '../packets/properties.ts'
+import { writeOptionsIn } from '../packets/write-options.ts'
 import { longestExpiry } from '../sessions/session-documents.ts'
 import { forbiddenCharacter, shownTopic } from '../shown-topic.ts'
 import { isThingwireTopic, refOfWriteTopic } from '../topics.ts'
@@ -77,7 +78,7 @@ export async function admit(
     assignedClientId,
     will: delayed(
       (known && (await messageWillOf(packet, known.principal, known.secret, access, connection.asked))) ??
-        (await willOf(packet, known?.secret, access, connection.tokens, kind)),
+        (await willOf(packet, known?.secret, access, connection, kind)),
       connection.asked,
     ),
   }
@@ -138,7 +139,7 @@ async function willOf(
   { will }: ConnectPacket,
   credential: string | undefined,
   access: Access,
-  tokens: Pick<UsedTokens, 'relyOn'>,
+  { tokens, asked }: Pick<Identified, 'tokens' | 'asked'>,
   kind: ClientKind,
 ): Promise<WillContent | undefined> {
   if (!will || (kind === 'host' && !isThingwireTopic(will.topic))) return undefined
@@ -155,7 +156,19 @@ async function willOf(
     throw new ConnectRefused('will', text(shownTopic(will.topic, access.redactor)), text())
   }
   const credentialHash = hashToken(isToken(ref) ? ref : (credential ?? ''))
-  return { thingId, credentialHash, body: Buffer.from(will.payload).toString('base64') }
+  const body = Buffer.from(will.payload).toString('base64')
+  return { thingId, credentialHash, body, ...optionsOfWill(asked?.willProperties) }
+}
+
+/** As of a write, which is refused when it is written. */
+function optionsOfWill(properties: Properties | undefined) {
+  if (!properties) return {}
+  try {
+    return { options: writeOptionsIn(properties) }
+  } catch (error) {
+    if (!(error instanceof ThingwireError)) throw error
+    return { refusal: error.reason }
+  }
 }
 
 /** A will on a topic that is not Thingwire's; undefined if there is none, or the client may not publish on its topic. */

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { Duplex } from 'node:stream'
 import type { Client } from 'aedes'
 import { type Principal, principalName } from '../../access/principal.ts'
@@ -13,7 +14,7 @@ import { type Closing, ConnectionClosed, type ConnectRefused } from '../packets/
 import { type Ack, type Connect, MalformedPacket, type Packet, type QoS, types } from '../packets/packet.ts'
 import type { RelayedClient } from '../relay/relayed-client.ts'
 import type { MqttSession } from '../sessions/session.ts'
-import { longestExpiry } from '../sessions/session-documents.ts'
+import { answersTopic } from '../topics.ts'
 import { unlessRefused } from '../unless-refused.ts'
 import type { KeptWillContent } from '../wills/will-documents.ts'
 import { Acks } from './acks.ts'
@@ -21,6 +22,8 @@ import type { Admission } from './admission.ts'
 import { InFlight } from './in-flight.ts'
 import { Inbound, type InboundOwner, type Reading } from './inbound.ts'
 import { KeepAlive } from './keep-alive.ts'
+import { linger } from './linger.ts'
+import { MessageIds } from './message-ids.ts'
 import { UsedTokens } from './used-tokens.ts'
 
 export interface PacketHandler {
@@ -55,9 +58,6 @@ type ConnectionState = 'connecting' | 'rejected' | 'connected' | 'left'
  */
 export type ConnectionEnd = 'disconnect' | 'disconnect_with_will' | Closing
 
-const maximumMessageId = 65_535
-/** How long a client has to read the last packet, milliseconds. */
-const lingering = 1_000
 let opened = 0
 
 /** One network connection, with the state of its client. */
@@ -74,7 +74,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   readonly #keepAlive = new KeepAlive()
   #handler: PacketHandler | undefined
   #onClosed: ((error: Error | null) => void) | undefined
-  #messageId = 0
+  readonly #ids: MessageIds
   #state: ConnectionState = 'connecting'
   #end: ConnectionEnd | undefined
   /** Set by CONNECT. */
@@ -105,6 +105,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     this.socket = socket
     this.#parts = parts
     this.broker = new BrokerLink(socket, accept, this)
+    this.#ids = new MessageIds(this.broker)
     const { things, options, reading } = parts
     const { live, clock, observer } = things
     const { drainTimeout } = options
@@ -190,7 +191,10 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     this.broker.becomeOurs(this.relayed !== undefined)
     const { wasPresent = false, expiry = 0 } = this.session ?? {}
     const assignedClientId = this.admission?.assignedClientId
-    this.send(this.codec.connack({ isPresent: wasPresent, expiry, assignedClientId }))
+    const { principal } = this
+    const answers = principal?.kind === 'thing' ? answersTopic(principal.thingId) : undefined
+    const session = { isPresent: wasPresent, expiry, assignedClientId, answersTopic: answers }
+    this.send(this.codec.connack(session))
     this.resume()
   }
 
@@ -207,14 +211,6 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     this.inbound.stop()
   }
 
-  /** @param expiry seconds @throws MalformedPacket if the session was to end with the connection (MQTT5-3.14.2.2.2) */
-  changeExpiry(expiry: number): void {
-    const { session } = this
-    if (expiry > 0 && this.asked?.sessionExpiry === 0)
-      throw new MalformedPacket('DISCONNECT must not prolong a session of expiry 0', 'protocol_error')
-    if (session?.isPersistent) session.expiry = Math.min(expiry, longestExpiry)
-  }
-
   /** Closes the connection without acknowledging pending packets, so that the client sends those packets again. */
   close(error: Error): void {
     if (error instanceof ConnectionClosed) this.#end ??= error.why
@@ -226,19 +222,11 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     else this.socket.destroy(this.#end === 'stopping' ? undefined : error)
   }
 
-  /**
-   * The connection counts as closed at once, so that nothing waits for the client. Only its socket is left open for a moment:
-   * closing a socket with unread bytes would reset it, and the client might lose the last packet.
-   */
+  /** The connection counts as closed at once, so that nothing waits for the client. */
   #linger(error: Error | null, last?: Uint8Array): void {
-    const { socket } = this
     this.#isClosing = true
-    if (last) socket.write(last)
-    socket.end()
-    this.inbound.discard()
-    const timer = setTimeout(() => socket.destroy(), lingering)
-    socket.once('end', () => socket.destroy())
-    socket.once('close', () => clearTimeout(timer))
+    this.inbound.detach()
+    linger(this.socket, last)
     this.#gone(error)
   }
 
@@ -248,9 +236,8 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   }
 
   /** Resolves when the socket is closed. */
-  whenClosed(): Promise<void> {
-    const { socket } = this
-    return socket.closed ? Promise.resolve() : new Promise(resolve => void socket.once('close', resolve))
+  async whenClosed(): Promise<void> {
+    if (!this.socket.closed) await once(this.socket, 'close').catch(() => {})
   }
 
   left(): void {
@@ -358,21 +345,8 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     }
   }
 
-  /** The next packet id for a PUBLISH to the client. Skips ids that the broker uses. */
   nextMessageId(): number {
-    this.#stayAhead()
-    do this.#messageId = this.#messageId >= maximumMessageId ? 1 : this.#messageId + 1
-    while (this.broker.uses(this.#messageId))
-    return this.#messageId
-  }
-
-  /** Keeps Thingwire's packet ids far from the broker's next ids. The broker counts up without checking which ids are in use. */
-  #stayAhead(): void {
-    const { newestId } = this.broker
-    if (newestId === 0) return
-    const ahead = (this.#messageId - newestId + maximumMessageId) % maximumMessageId
-    if (ahead < maximumMessageId / 4)
-      this.#messageId = (newestId + (maximumMessageId >> 1)) % maximumMessageId
+    return this.#ids.next()
   }
 
   isUnacked(messageId: number): boolean {

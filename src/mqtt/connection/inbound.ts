@@ -145,10 +145,9 @@ export class Inbound implements PacketSink {
     return !this.#isStopped && !this.#isDraining && !this.#socket.writableNeedDrain
   }
 
-  /** Reads and drops all further bytes, so that the socket is not reset while the client has not read the last packet. */
-  discard(): void {
+  /** Leaves the socket to another reader. */
+  detach(): void {
     this.#socket.off('readable', this.read)
-    this.#socket.resume()
   }
 
   /** Call this when the connection is closed. Pending packets are still stored. */

@@ -11,6 +11,7 @@ import { findMissed } from '../sessions/missed.ts'
 import type { MqttSession } from '../sessions/session.ts'
 import { placeOfCopy } from '../sessions/unacked.ts'
 import { errorsTopic, selectionOf } from '../topics.ts'
+import { BrokerPackets } from './broker-packets.ts'
 import { type AckedParts, messageAt, type Outgoing } from './outgoing.ts'
 import { RetainedDelivery } from './retained-delivery.ts'
 
@@ -214,6 +215,18 @@ export class LiveClient implements Subscriber {
     return undefined
   }
 
+  /**
+   * Sends the answer to a write to this client only, if it subscribes to the topic.
+   *
+   * @param topic `things/<ref>/answers/…` @param text JSON, as HTTP answers
+   */
+  answerWrite(thingId: string, topic: string, text: string, correlationData: Buffer | undefined): void {
+    const copies = this.#session?.interests.inAnswer(thingId, topic) ?? []
+    const payload = Buffer.from(text)
+    for (const copy of copies)
+      this.#outbox.push({ thingId, topic: () => topic, payload, correlationData, ...copy })
+  }
+
   /** Sends a message to this client only, after SUBACK. */
   answer({ topic, payload, qos }: { topic: string; payload: Buffer; qos: 0 | 1 }): void {
     this.#answers.push({ thingId: '', topic: () => topic, payload, qos })
@@ -309,7 +322,7 @@ export class LiveClient implements Subscriber {
 
   #encode(message: Outgoing): Buffer | undefined {
     const { thingId, topic, payload, qos, position, messageId, isDuplicate = false, retained } = message
-    const { identifier = 0 } = message
+    const { identifier = 0, correlationData } = message
     const { receiver } = this.#parts
     const mayTake = qos === 0 || this.#unacked < receiver.codec.mostUnacked.sent
     const unacked = mayTake && qos === 1 && !message.isEncoded ? this.#session?.unacked : undefined
@@ -332,6 +345,7 @@ export class LiveClient implements Subscriber {
       payload,
       isRetained: retained !== undefined,
       identifier,
+      correlationData,
       messageId: id,
       isDuplicate,
     })
@@ -348,68 +362,4 @@ export class LiveClient implements Subscriber {
 
 function owedRetained({ interests }: MqttSession): readonly Subscription[] {
   return [...interests].filter(({ owedRetained }) => owedRetained !== undefined)
-}
-
-/** While fewer bytes than this are queued, there is room for more packets from the broker. */
-const mostWaiting = 256 * 1024
-
-/** Sends packets from the broker, on topics that are not Thingwire's, through the outbox of a client. */
-class BrokerPackets {
-  readonly #outbox: Outbox<Outgoing>
-  readonly #onAcked: () => void
-  /** Number of queued bytes, including the bytes of held packets. */
-  #waiting = 0
-  /** Packets that must not overtake the answer to a SUBSCRIBE or UNSUBSCRIBE. */
-  #held: Outgoing[] | undefined
-  #onRoom: (() => void)[] = []
-
-  constructor(outbox: Outbox<Outgoing>, onAcked: () => void) {
-    this.#outbox = outbox
-    this.#onAcked = onAcked
-  }
-
-  /**
-   * @param isPaced whether the sender waits for room. If so, the packets do not count towards the 8 MiB that may be queued.
-   * @param isCounted whether the packet is a message whose acknowledgement is counted
-   */
-  push(packets: Buffer, isPaced: boolean, isCounted: boolean): void {
-    this.#waiting += packets.length
-    const qos = isCounted ? 1 : 0
-    const item = { thingId: '', topic: () => '', payload: packets, qos, isEncoded: true, isPaced } as const
-    if (this.#held) this.#held.push(item)
-    else this.#outbox.pushBeside(item)
-  }
-
-  /** Call this when the client has acknowledged a message of the broker. */
-  acked(): void {
-    this.#onAcked()
-  }
-
-  /** Holds packets until `release`. */
-  hold(): void {
-    this.#held ??= []
-  }
-
-  release(): void {
-    const held = this.#held ?? []
-    this.#held = undefined
-    for (const item of held) this.#outbox.pushBeside(item)
-  }
-
-  /** Resolves when there is room for more packets; undefined if there is room now. */
-  room(): Promise<void> | undefined {
-    return this.#waiting < mostWaiting ? undefined : new Promise(resolve => void this.#onRoom.push(resolve))
-  }
-
-  /** Call this when bytes have left the outbox. */
-  left(bytes: number): void {
-    this.#waiting -= bytes
-    if (this.#waiting >= mostWaiting) return
-    for (const resolve of this.#onRoom.splice(0)) resolve()
-  }
-
-  /** The closed outbox drops all messages, so there is room. */
-  close(): void {
-    this.left(Number.POSITIVE_INFINITY)
-  }
 }

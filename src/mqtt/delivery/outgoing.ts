@@ -19,6 +19,8 @@ export interface Outgoing {
   readonly qos: 0 | 1
   /** Subscription identifier; absent or 0: none. */
   readonly identifier?: number
+  /** Of the write that the message answers. */
+  readonly correlationData?: Buffer | undefined
   /** Position in the commit log; undefined if the message is not sent again in a later connection. */
   readonly position?: MessagePosition
   /** Packet id under which the message was sent before. */

@@ -20,6 +20,7 @@ import { pingresp } from '../packets/encode.ts'
 import { ConnectionClosed } from '../packets/outcomes.ts'
 import type { Ack, Disconnect, Packet, Publish } from '../packets/packet.ts'
 import type { Relay } from '../relay/relay.ts'
+import { changeExpiry } from '../sessions/session.ts'
 import { Sessions } from '../sessions/sessions.ts'
 import { StoreRetries } from '../sessions/store-retries.ts'
 import { isThingwireTopic } from '../topics.ts'
@@ -370,7 +371,7 @@ class PacketDoor implements PacketHandler {
    */
   async #takeLeave({ keepsWill = false, sessionExpiry }: Disconnect): Promise<void> {
     const connection = this.#connection
-    if (sessionExpiry !== undefined) connection.changeExpiry(sessionExpiry)
+    if (sessionExpiry !== undefined && connection.session) changeExpiry(connection.session, sessionExpiry)
     connection.disconnected(keepsWill)
     const forgetting = keepsWill ? undefined : this.#parts.forgetWill(connection)
     await Promise.all([forgetting, connection.inbound.whenIdle()])

@@ -1,6 +1,7 @@
 import { isOperatorsWrite } from '../../access/principal.ts'
 import { promiseOf, settle, type Ticket } from '../../core/async/ticket.ts'
 import { Turns } from '../../core/async/turns.ts'
+import type { WriteOptions } from '../../core/parse.ts'
 import type { WriteRate } from '../../core/ports.ts'
 import { isRateExceeded } from '../../core/refusals/door-refusals.ts'
 import { mayWrite } from '../../core/topics/topic-grant.ts'
@@ -10,14 +11,15 @@ import { type Arrival, inFlightDocuments, isResend } from '../connection/in-flig
 import type { MqttThings } from '../mqtt-things.ts'
 import { type Carried, MalformedPacket, type Properties, type Publish } from '../packets/packet.ts'
 import { carriedProperties } from '../packets/properties.ts'
+import { writeOptionsIn } from '../packets/write-options.ts'
 import type { Relay } from '../relay/relay.ts'
 import type { RelayedClient } from '../relay/relayed-client.ts'
 import type { MqttSession } from '../sessions/session.ts'
 import { inFlightName } from '../sessions/session-documents.ts'
-import { shownTopic } from '../shown-topic.ts'
 import { isThingwireTopic, refOfThingTopic, refOfWriteTopic } from '../topics.ts'
+import { AnsweredTicket } from './answered-ticket.ts'
 import type { Ownership } from './ownership.ts'
-import { whyNotGranted } from './refused-topic.ts'
+import { notAnotherTopic, notAWriteTopic } from './refused-topic.ts'
 import { thingOf } from './rejected-connections.ts'
 
 export interface PublishDoorParts
@@ -44,8 +46,8 @@ interface Address {
 /** Marks a promise as handled, because it is awaited later. */
 const handledBelow = () => {}
 
-/** In MQTT, the options of a write are part of the body (contract §2). */
-const noOptions = {}
+/** Without properties, the options of a write are part of its body (contract §2). */
+const noOptions: WriteOptions = {}
 
 /** Commits and acknowledges the PUBLISHes of one connection in the order of arrival. */
 export class PublishDoor {
@@ -244,15 +246,30 @@ export class PublishDoor {
     const sender = this.#connection
     const { ref = '' } = this.#addressOf(topic)
     const isOperators = isOperatorsWrite(ref, sender.principal) || undefined
-    const options = noOptions
+    let answered = ticket
+    let options = noOptions
     try {
-      ingest.submit({ thingId, door: 'mqtt', body, options, isOperators, lock, documents, sender }, ticket)
+      if (packet.properties?.responseTopic !== undefined)
+        answered = new AnsweredTicket(ticket, sender, packet, [thingId, ref])
+      if (packet.properties) options = writeOptionsIn(packet.properties)
+    } catch (error) {
+      return settle(answered, this.#refuseWrite(thingId, packet, error))
+    }
+    try {
+      ingest.submit({ thingId, door: 'mqtt', body, options, isOperators, lock, documents, sender }, answered)
     } catch (error) {
       // Later packets that came in the same read of the socket must not be written.
       if (qos !== 0) this.#hasFailed = true
       if (qos !== 0 || !(error instanceof ThingwireError) || !isRateExceeded(error)) throw error
       settle(ticket, ingest.noteRefused({ thingId, door: 'mqtt', error, body }))
     }
+  }
+
+  /** @throws `error`, when it is listed */
+  async #refuseWrite(thingId: string, { payload: body }: Publish, error: unknown): Promise<never> {
+    if (error instanceof ThingwireError)
+      await this.#parts.ingest.noteRefused({ thingId, door: 'mqtt', error, body })
+    throw error
   }
 
   /** Must be done before PUBCOMP is sent. Otherwise, after a crash, a new write with this packet id could be taken for a resend. */
@@ -274,7 +291,12 @@ export class PublishDoor {
    */
   async #refuseElsewhere(packet: Publish, asked: string | ThingwireError): Promise<never> {
     const [owner, why] = typeof asked === 'string' ? [asked] : [undefined, asked]
-    const refusal = await this.#notAWriteTopic(packet.topic, why)
+    const { access, relay } = this.#parts
+    const { topic } = packet
+    const refusal =
+      relay && !isThingwireTopic(topic)
+        ? await notAnotherTopic(this.#connection, topic, access)
+        : notAWriteTopic(topic, this.#addressOf(topic).isOfWrites ? why : undefined, access)
     await this.#noteRefused(packet, refusal, owner)
     throw refusal
   }
@@ -285,25 +307,6 @@ export class PublishDoor {
     const thingId = thingOf(this.#connection) ?? (principal ? undefined : owner)
     if (thingId === undefined) onElsewhere(this.#connection, error)
     else await ingest.noteRefused({ thingId, door: 'mqtt', error, body: packet.payload })
-  }
-
-  /** The message of the error shows the topic without its token. */
-  async #notAWriteTopic(topic: string, refusal?: ThingwireError): Promise<ThingwireError> {
-    const { access, relay } = this.#parts
-    const shown = shownTopic(topic, access.redactor)
-    if (relay && !isThingwireTopic(topic)) {
-      const { why, cause } = await whyNotGranted(this.#connection, 'write', topic, access)
-      const toSender = `this client may not publish on this topic: ${why}`
-      const message = `this client may not publish on ${shown}: ${why}`
-      return new ThingwireError('not_a_write_topic', message, { cause, toSender })
-    }
-    const cause = this.#addressOf(topic).isOfWrites ? refusal : undefined
-    const why = cause
-      ? `does not belong to a thing that this client may write to (${cause.message})`
-      : 'accepts no writes'
-    const own = '`things/<token>/write`, with a session or the admin key `things/<thing id>/write`'
-    const [message, toSender] = [shown, 'the topic'].map(name => `${name} ${why}: publish on ${own}.`)
-    return new ThingwireError('not_a_write_topic', message, { cause, ...(toSender && { toSender }) })
   }
 }
 

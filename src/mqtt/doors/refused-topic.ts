@@ -4,7 +4,34 @@ import { hasForbiddenCharacter, isWithin } from '../../core/topics/topic-filter.
 import type { TopicGrant } from '../../core/topics/topic-grant.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { Connection } from '../connection/connection.ts'
-import { forbiddenCharacter, longestShown } from '../shown-topic.ts'
+import { forbiddenCharacter, longestShown, shownTopic } from '../shown-topic.ts'
+
+/** The refusal of a publish on a topic of a thing. @param cause why the client may not write there; undefined if nobody may */
+export function notAWriteTopic(
+  topic: string,
+  cause: ThingwireError | undefined,
+  access: Access,
+): ThingwireError {
+  const why = cause
+    ? `does not belong to a thing that this client may write to (${cause.message})`
+    : 'accepts no writes'
+  const own = '`things/<token>/write`, with a session or the admin key `things/<thing id>/write`'
+  const text = (name: string) => `${name} ${why}: publish on ${own}.`
+  const message = text(shownTopic(topic, access.redactor))
+  return new ThingwireError('not_a_write_topic', message, { cause, toSender: text('the topic') })
+}
+
+/** The refusal of a publish on a topic that is not Thingwire's. */
+export async function notAnotherTopic(
+  connection: Connection,
+  topic: string,
+  access: Access,
+): Promise<ThingwireError> {
+  const { why, cause } = await whyNotGranted(connection, 'write', topic, access)
+  const text = (name: string) => `this client may not publish on ${name}: ${why}`
+  const message = text(shownTopic(topic, access.redactor))
+  return new ThingwireError('not_a_write_topic', message, { cause, toSender: text('this topic') })
+}
 
 interface NotGranted {
   /** Sentences to put after a colon: why, and what to do about it. */

@@ -30,10 +30,12 @@ import {
   types,
   type Violation,
 } from './packet.ts'
-import { contentOf, lengthBytes, writeProperties } from './properties.ts'
+import { contentOf, lengthBytes, withLength } from './properties.ts'
 
 /** Maximum number of topic aliases of a client (MQTT5-3.2.2.3.8). */
 export const topicAliasMaximum = 16
+/** Maximum number of topic aliases towards a client. */
+const mostAliases = 64
 /** Maximum number of a client's messages at QoS 1 and 2 that are not acknowledged yet (MQTT5-3.2.2.3.3). */
 const receiveMaximum = 256
 const success = 0
@@ -69,6 +71,8 @@ const ackCodes: ReadonlySet<number | undefined> = new Set([0x83, 0x87, 0x90, 0x9
 /** Writes packets of MQTT 5 for one connection. */
 export class Codec5 implements Codec {
   readonly #longest: number
+  /** Topic aliases towards the client, by topic. */
+  readonly #aliases = new Map<string, number>()
   #asked: Properties = {}
   /** Whether CONNECT was answered. */
   #isAnswered = false
@@ -88,12 +92,14 @@ export class Codec5 implements Codec {
     return { received: receiveMaximum, sent: this.#asked.receiveMaximum ?? 65_535 }
   }
 
-  connack({ isPresent, expiry, assignedClientId }: BegunSession): Buffer {
+  connack({ isPresent, expiry, assignedClientId, answersTopic }: BegunSession): Buffer {
     this.#isAnswered = true
-    const { sessionExpiry = 0 } = this.#asked
+    const { sessionExpiry = 0, requestResponseInformation } = this.#asked
+    const responseInformation = requestResponseInformation === 1 ? answersTopic : undefined
     return encodeConnack5(success, isPresent, {
       ...(expiry !== sessionExpiry && { sessionExpiry: expiry }),
       ...(assignedClientId !== undefined && { assignedClientId }),
+      ...(responseInformation !== undefined && { responseInformation }),
       receiveMaximum,
       maximumPacketSize: 1 + lengthBytes(this.#longest).length + this.#longest,
       topicAliasMaximum,
@@ -108,12 +114,24 @@ export class Codec5 implements Codec {
   }
 
   publish(publish: OutgoingPublish): Buffer | undefined {
-    const { identifier = 0 } = publish
+    const { topic, identifier = 0, correlationData } = publish
+    const known = this.#aliases.get(topic)
+    const topicAlias = known ?? this.#nextAlias()
+    const hasProperties = topicAlias !== undefined || identifier > 0 || correlationData !== undefined
+    const properties = { topicAlias, correlationData, subscriptionIdentifier: identifier || undefined }
     const packet = encodePublish(
-      publish,
-      identifier === 0 ? noProperties : writeProperties({ subscriptionIdentifier: identifier }),
+      known === undefined ? publish : { ...publish, topic: '' },
+      hasProperties ? withLength(contentOf(properties)) : noProperties,
     )
-    return this.#takes(packet) ? packet : undefined
+    if (!this.#takes(packet)) return undefined
+    if (known === undefined && topicAlias !== undefined) this.#aliases.set(topic, topicAlias)
+    return packet
+  }
+
+  /** The next unused topic alias; undefined if the client takes no more. */
+  #nextAlias(): number | undefined {
+    const { size } = this.#aliases
+    return size < Math.min(this.#asked.topicAliasMaximum ?? 0, mostAliases) ? size + 1 : undefined
   }
 
   /** In a PUBLISH, the properties lie between packet id and payload: as the beginning of the payload, they make one of MQTT 5. */
@@ -125,7 +143,7 @@ export class Codec5 implements Codec {
       properties ?? nothing,
       contentOf({ messageExpiry: expiry, subscriptionIdentifier: identifier || undefined }),
     ])
-    return Buffer.concat([lengthBytes(content.length), content, payload])
+    return Buffer.concat([withLength(content), payload])
   }
 
   fromBroker(_bytes: Buffer, packets: readonly Buffer[]): readonly BrokerPackets[] {
@@ -151,15 +169,16 @@ export class Codec5 implements Codec {
   }
 
   acks(outcomes: readonly PublishOutcome[]): Buffer {
-    if (outcomes.every(({ refusal }) => refusal === undefined)) return mqtt311.acks(outcomes)
+    if (outcomes.every(({ refusal, rejected }) => !refusal && !rejected)) return mqtt311.acks(outcomes)
     return Buffer.concat(outcomes.map(outcome => this.#ack(outcome)))
   }
 
   #ack(outcome: PublishOutcome): Buffer {
-    const { qos, messageId, refusal } = outcome
-    if (qos === 0 || refusal === undefined) return mqtt311.acks([outcome])
+    const { qos, messageId, refusal, rejected } = outcome
+    if (qos === 0) return nothing
     const type = qos === 1 ? types.puback : types.pubrec
-    return encodeAck5(type, messageId, codeOf(refusal), refusal, this.#limits)
+    const code = refusal ? codeOf(refusal) : success
+    return encodeAck5(type, messageId, code, refusal, this.#limits, rejected)
   }
 
   pubcomp(messageId: number, isKnown: boolean): Buffer {

@@ -44,6 +44,8 @@ interface Unfinished {
 }
 
 const nothing = Buffer.alloc(0)
+/** Identifier of the property Topic Alias (MQTT5-2.2.2.2). */
+const aliasProperty = 0x23
 const wildcards = /[+#]/
 
 const acks: ReadonlyMap<number, Ack['cmd']> = new Map([
@@ -214,8 +216,22 @@ export class Decoder {
     return { ...publish, topic }
   }
 
+  /** Decodes a PUBLISH with a known alias and no other property; undefined for any other packet. */
+  #publishByAlias(firstByte: number, bytes: Buffer, start: number, end: number): Publish | undefined {
+    const idStart = start + 2
+    const idEnd = qosOf(firstByte) === 0 ? idStart : idStart + 2
+    const payloadStart = idEnd + 4
+    if (payloadStart > end || bytes[idEnd] !== 3 || bytes[idEnd + 1] !== aliasProperty) return undefined
+    const topic = this.#aliases.get(bytes.readUInt16BE(idEnd + 2))
+    const messageId = idEnd === idStart ? 0 : bytes.readUInt16BE(idStart)
+    if (topic === undefined || (messageId === 0 && idEnd !== idStart)) return undefined
+    return publishOf(firstByte, topic, messageId, bytes.subarray(payloadStart, end))
+  }
+
   /** Decodes a PUBLISH on the same topic as the previous one; undefined if the topic differs or the packet is malformed. */
   #publishAgain(firstByte: number, bytes: Buffer, start: number, end: number): Publish | undefined {
+    if (bytes[start] === 0 && bytes[start + 1] === 0)
+      return this.#publishByAlias(firstByte, bytes, start, end)
     const { length } = this.#topicBytes
     const topicEnd = start + 2 + length
     const idEnd = qosOf(firstByte) === 0 ? topicEnd : topicEnd + 2

@@ -9,6 +9,8 @@ export interface OutgoingPublish {
   readonly messageId: number | undefined
   /** Subscription identifier of MQTT 5; 0: none, as if absent. */
   readonly identifier?: number
+  /** Correlation Data of MQTT 5. */
+  readonly correlationData?: Buffer | undefined
   /** DUP: whether the message was sent before under this packet id (MQTT-3.3.1-1). */
   readonly isDuplicate: boolean
 }

@@ -1,4 +1,4 @@
-import { catalogue, ThingwireError } from '../../errors.ts'
+import { catalogue, type FieldError, ThingwireError } from '../../errors.ts'
 import { type Properties, types } from './packet.ts'
 import { lengthBytes, writeProperties } from './properties.ts'
 
@@ -21,9 +21,11 @@ export function encodeAck5(
   code: number,
   refusal: ThingwireError | undefined,
   limits: PacketLimits,
+  rejected?: readonly FieldError[],
 ): Buffer {
-  const begin = [twoBytes(messageId), ...(code === 0 ? [] : [Buffer.of(code)])]
-  const reasons = refusal && limits.wantsReasons ? reasonsOf(refusal) : {}
+  const reasons = limits.wantsReasons ? { ...reasonsOf(refusal), ...rejectedIn(rejected) } : {}
+  const isPlain = code === 0 && Object.keys(reasons).length === 0
+  const begin = [twoBytes(messageId), ...(isPlain ? [] : [Buffer.of(code)])]
   return fitting(reasons, limits, properties => packetOf(type << 4, [...begin, ...properties]))
 }
 
@@ -46,10 +48,17 @@ export function encodeDisconnect5(code: number, error: Error, limits: PacketLimi
 }
 
 /** Reason String and User Properties of a refusal: what HTTP answers. */
-function reasonsOf({ reason, toSender, errors }: ThingwireError): Properties {
+function reasonsOf(refusal: ThingwireError | undefined): Properties {
+  if (!refusal) return {}
+  const { reason, toSender, errors } = refusal
   const retryable = catalogue[reason].retryable ? 'yes' : 'no'
   const list = errors ? [['errors', JSON.stringify(errors)] as const] : []
   return { reasonString: toSender, userProperties: [['reason', reason], ['retryable', retryable], ...list] }
+}
+
+/** The records that a `partial` write has left out. */
+function rejectedIn(rejected: readonly FieldError[] | undefined): Properties {
+  return rejected ? { userProperties: [['rejected', JSON.stringify(rejected)]] } : {}
 }
 
 /** Leaves reasons off from the last on until the packet is no larger than the client takes. */
@@ -58,9 +67,11 @@ function fitting(
   { maximumPacketSize }: PacketLimits,
   packetWith: (properties: readonly Buffer[]) => Buffer,
 ): Buffer {
-  for (let count = userProperties.length; reasonString !== undefined && count >= 0; count--) {
+  for (let count = userProperties.length; count > 0 || (count === 0 && reasonString !== undefined); count--) {
     const some = count === 0 ? {} : { userProperties: userProperties.slice(0, count) }
-    const packet = packetWith([writeProperties({ reasonString, ...some })])
+    const packet = packetWith([
+      writeProperties({ ...(reasonString !== undefined && { reasonString }), ...some }),
+    ])
     if (packet.length <= maximumPacketSize) return packet
   }
   return packetWith([])

@@ -1,4 +1,4 @@
-import type { ThingwireError } from '../../errors.ts'
+import type { FieldError, ThingwireError } from '../../errors.ts'
 
 /** What becomes of a PUBLISH at QoS 1 or 2. */
 export interface PublishOutcome {
@@ -7,6 +7,8 @@ export interface PublishOutcome {
   readonly messageId: number
   /** Why the message was refused for good; undefined if it is stored or relayed. */
   readonly refusal: ThingwireError | undefined
+  /** Records that a `partial` write has left out. */
+  readonly rejected?: readonly FieldError[] | undefined
 }
 
 /**
@@ -28,6 +30,8 @@ export interface BegunSession {
   readonly expiry: number
   /** The client id, if the client sent none; else undefined. */
   readonly assignedClientId?: string | undefined
+  /** Beginning of the topics for answers to the client's writes; undefined if it is for no one thing. */
+  readonly answersTopic?: string | undefined
 }
 
 /** Why a CONNECT is refused: the return code of MQTT 3.1.1 (MQTT-3.2.2-5, table 3.1) and the reason code of MQTT 5 (MQTT5-3.2.2.2). */

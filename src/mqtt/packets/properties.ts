@@ -122,7 +122,11 @@ const numbers = new Map([...properties].map(([number, { name, kind }]) => [name,
 
 /** Writes properties with their length in front. Properties whose value is undefined are left out. */
 export function writeProperties(values: Properties): Buffer {
-  const content = contentOf(values)
+  return withLength(contentOf(values))
+}
+
+/** @param content properties without their length */
+export function withLength(content: Buffer): Buffer {
   return Buffer.concat([lengthBytes(content.length), content])
 }
 

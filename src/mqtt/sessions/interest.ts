@@ -1,5 +1,5 @@
 import type { LiveWrite } from '../../live/index.ts'
-import { parseThingFilter, type Selection, selectionOf } from '../topics.ts'
+import { parseThingFilter, type Selection, selectionOf, selectsAnswer } from '../topics.ts'
 
 export interface Subscription {
   /** The filter with the id of the thing, never a token; `+` stands for every thing that the client may see. */
@@ -142,6 +142,14 @@ export class Interests {
     const interest = join(this.#of(thingId))
     this.#known.set(ref, interest)
     return interest
+  }
+
+  /** The wanted copies of an answer to a write. @param topic `things/<ref>/answers/…` */
+  inAnswer(thingId: string, topic: string): readonly WantedCopy[] {
+    const copies = new Copies()
+    for (const { filter, qos, identifier = 0 } of this.#of(thingId))
+      if (selectsAnswer(filter, topic)) copies.add({ identifier, qos: deliveredQoS(qos) })
+    return copies.list
   }
 
   /** The interest in an earlier write, from the subscriptions at QoS 1 and 2 that existed at that time. */

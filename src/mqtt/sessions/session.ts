@@ -1,4 +1,5 @@
 import type { Nodes } from '../../core/nodes.ts'
+import { MalformedPacket } from '../packets/packet.ts'
 import { Interests } from './interest.ts'
 import { longestExpiry, type MqttSessionDocument, whateverIsCommitted } from './session-documents.ts'
 import { Unacked } from './unacked.ts'
@@ -35,6 +36,18 @@ export function newSession(clientId: string, expiry: number, position: number): 
     maybeSent: 0,
     isFromElsewhere: false,
   }
+}
+
+/**
+ * Changes how long a session lasts after its connection.
+ *
+ * @param expiry seconds
+ * @throws MalformedPacket if the session was to end with the connection (MQTT5-3.14.2.2.2)
+ */
+export function changeExpiry(session: MqttSession, expiry: number): void {
+  if (expiry > 0 && session.expiry === 0)
+    throw new MalformedPacket('DISCONNECT must not prolong a session of expiry 0', 'protocol_error')
+  session.expiry = Math.min(expiry, longestExpiry)
 }
 
 /** @param begin number of the newest write when this process began */

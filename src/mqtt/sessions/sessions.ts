@@ -227,7 +227,7 @@ export class Sessions {
    */
   async adopt(alive: ReadonlySet<string>): Promise<void> {
     const now = await this.#now()
-    for await (const [clientId, session] of this.#stored.all()) {
+    for await (const [clientId, session] of this.#stored.list()) {
       const { node, isInUse, lastConnected, expiry = longestExpiry } = session
       // The sweep removes sessions of the longest expiry.
       if (alive.has(node) || expiry === longestExpiry || this.#open.has(clientId)) continue

@@ -100,7 +100,7 @@ export class StoredSessions {
   }
 
   /** All sessions by client id. @throws ThingwireError if the store fails */
-  async *all(): AsyncGenerator<readonly [clientId: string, MqttSessionDocument]> {
+  async *list(): AsyncGenerator<readonly [clientId: string, MqttSessionDocument]> {
     const documents = listDocuments<MqttSessionDocument>(this.#documents, sessionPrefix)
     for await (const [rest, session] of documents) yield [decodeURIComponent(rest), session]
   }
@@ -146,7 +146,7 @@ export class StoredSessions {
    * @throws ThingwireError if the store fails
    */
   async *forgetEnded(now: number, mayForget: (clientId: string) => boolean): AsyncGenerator<string> {
-    for await (const [clientId, session] of this.all()) {
+    for await (const [clientId, session] of this.list()) {
       if (!isOver(session, now) || !mayForget(clientId)) continue
       if (await this.forgetIf(clientId, stored => isOver(stored, now))) yield clientId
     }

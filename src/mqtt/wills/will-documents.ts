@@ -1,3 +1,5 @@
+import type { WriteOptions } from '../../core/parse.ts'
+import type { Reason } from '../../errors.ts'
 import type { QoS } from '../packets/packet.ts'
 
 /** `mqtt-wills/<owner>/<random>`: the will of a client, stored at CONNECT. */
@@ -25,7 +27,14 @@ export type WillContent = {
   /** Will Delay of MQTT 5, seconds, but no longer than the session lasts; absent: 0. */
   readonly delay?: number
 } & (
-  | { readonly thingId: string; readonly message?: never }
+  | {
+      readonly thingId: string
+      readonly message?: never
+      /** Options of the write in the properties of the will. */
+      readonly options?: WriteOptions
+      /** Why the properties of the will are refused. */
+      readonly refusal?: Reason
+    }
   | { readonly message: WillMessage; readonly thingId?: never }
 )
 

@@ -196,13 +196,10 @@ export class Wills {
   }
 
   /** @param documents documents to put in the same commit as the write or message, if there is such a commit */
-  async #carryOut(
-    { thingId, message, credentialHash, body }: KeptWillContent,
-    documents: DocumentPut,
-    lock: Lock | undefined,
-  ): Promise<void> {
+  async #carryOut(will: KeptWillContent, documents: DocumentPut, lock: Lock | undefined): Promise<void> {
     const { access, ingest, relay, clock } = this.#parts
-    const bytes = Buffer.from(body, 'base64')
+    const { message, credentialHash } = will
+    const bytes = Buffer.from(will.body, 'base64')
     if (message) {
       const { properties, expiry, ...rest } = message
       const expiresAt = expiry === undefined ? undefined : clock.now() + expiry * 1_000
@@ -212,8 +209,11 @@ export class Wills {
         await relay?.publish({ ...rest, ...carried, payload: bytes }, { documents, lock })
       return
     }
+    const { thingId, options = {}, refusal } = will
     await access.authoriseAgain(credentialHash, thingId, 'write')
-    await ingest.write({ thingId, door: 'mqtt', body: bytes, options: {}, isWill: true, documents, lock })
+    const write = { thingId, door: 'mqtt', body: bytes } as const
+    if (refusal) await ingest.noteRefused({ ...write, error: new ThingwireError(refusal) })
+    else await ingest.write({ ...write, options, isWill: true, documents, lock })
   }
 
   /** Retries the task while the store is unavailable. */
