@@ -9,7 +9,6 @@ import { mayWrite } from '../../core/topics/topic-grant.ts'
 import { ThingwireError } from '../../errors.ts'
 import { ConnectRefused } from '../packets/outcomes.ts'
 import type { ClientKind, Connect, Properties } from '../packets/packet.ts'
-import { carriedProperties } from '../packets/properties.ts'
 import { writeOptionsIn } from '../packets/write-options.ts'
 import { longestExpiry } from '../sessions/session-documents.ts'
 import { forbiddenCharacter, shownTopic } from '../shown-topic.ts'
@@ -190,7 +189,7 @@ async function messageWillOf(
 }
 
 function carriedByWill(properties: Properties = {}) {
-  const carried = carriedProperties(properties)?.toString('base64')
+  const carried = properties.carried?.toString('base64')
   const { messageExpiry: expiry } = properties
   return { ...(carried !== undefined && { properties: carried }), ...(expiry !== undefined && { expiry }) }
 }

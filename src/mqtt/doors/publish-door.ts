@@ -10,7 +10,6 @@ import type { Connection, CountFailure } from '../connection/connection.ts'
 import { type Arrival, inFlightDocuments, isResend } from '../connection/in-flight.ts'
 import type { MqttThings } from '../mqtt-things.ts'
 import { type Carried, MalformedPacket, type Properties, type Publish } from '../packets/packet.ts'
-import { carriedProperties } from '../packets/properties.ts'
 import { writeOptionsIn } from '../packets/write-options.ts'
 import type { Relay } from '../relay/relay.ts'
 import type { RelayedClient } from '../relay/relayed-client.ts'
@@ -319,7 +318,7 @@ function isDropped({ qos }: Publish, error: ThingwireError): boolean {
 function carriedBy(properties: Properties, now: number): Carried {
   const { messageExpiry } = properties
   return {
-    properties: carriedProperties(properties),
+    properties: properties.carried,
     expiresAt: messageExpiry === undefined ? undefined : now + messageExpiry * 1_000,
   }
 }

@@ -1,14 +1,8 @@
+import mqttPacket, { type Packet as OtherPacket } from 'mqtt-packet'
 import { LockLost } from '../../core/locks.ts'
 import { catalogue, ThingwireError } from '../../errors.ts'
 import { type BrokerPackets, type Codec, mqtt311 } from './codec.ts'
 import { encodePublish, type OutgoingPublish } from './encode.ts'
-import {
-  encodeAck5,
-  encodeConnack5,
-  encodeDisconnect5,
-  encodeFilterAck5,
-  type PacketLimits,
-} from './encode5.ts'
 import { Fields } from './fields.ts'
 import { type Header, headerAt, qosOf, typeOf } from './header.ts'
 import {
@@ -30,7 +24,7 @@ import {
   types,
   type Violation,
 } from './packet.ts'
-import { contentOf, lengthBytes, withLength } from './properties.ts'
+import { lengthBytes, writeProperties } from './properties.ts'
 
 /** Maximum number of topic aliases of a client (MQTT5-3.2.2.3.8). */
 export const topicAliasMaximum = 16
@@ -95,33 +89,37 @@ export class Codec5 implements Codec {
   connack({ isPresent, expiry, assignedClientId, answersTopic }: BegunSession): Buffer {
     this.#isAnswered = true
     const { sessionExpiry = 0, requestResponseInformation } = this.#asked
-    const responseInformation = requestResponseInformation === 1 ? answersTopic : undefined
-    return encodeConnack5(success, isPresent, {
-      ...(expiry !== sessionExpiry && { sessionExpiry: expiry }),
-      ...(assignedClientId !== undefined && { assignedClientId }),
-      ...(responseInformation !== undefined && { responseInformation }),
+    const properties = {
+      ...(expiry !== sessionExpiry && { sessionExpiryInterval: expiry }),
+      ...(assignedClientId !== undefined && { assignedClientIdentifier: assignedClientId }),
+      ...(requestResponseInformation === 1 && answersTopic && { responseInformation: answersTopic }),
       receiveMaximum,
       maximumPacketSize: 1 + lengthBytes(this.#longest).length + this.#longest,
       topicAliasMaximum,
-      sharedSubscriptionAvailable: 0,
-    })
+      sharedSubscriptionAvailable: false,
+    }
+    return encode({ cmd: 'connack', reasonCode: success, sessionPresent: isPresent, properties })
   }
 
   connackRefusal({ why, toSender: reasonString }: ConnectRefused): Buffer {
-    this.#isAnswered = true
     this.#isRefused = true
-    return encodeConnack5(connectRefusals[why][1], false, { reasonString })
+    const reasonCode = connectRefusals[why][1]
+    return encode({ cmd: 'connack', reasonCode, sessionPresent: false, properties: { reasonString } })
   }
 
   publish(publish: OutgoingPublish): Buffer | undefined {
     const { topic, identifier = 0, correlationData } = publish
     const known = this.#aliases.get(topic)
     const topicAlias = known ?? this.#nextAlias()
-    const hasProperties = topicAlias !== undefined || identifier > 0 || correlationData !== undefined
-    const properties = { topicAlias, correlationData, subscriptionIdentifier: identifier || undefined }
+    const properties = [
+      ...(topicAlias === undefined ? [] : [Buffer.of(0x23, topicAlias >> 8, topicAlias & 0xff)]),
+      ...(correlationData ? [Buffer.of(9, correlationData.length >> 8, correlationData.length & 0xff)] : []),
+      ...(correlationData ? [correlationData] : []),
+      ...identifierIn(identifier),
+    ]
     const packet = encodePublish(
       known === undefined ? publish : { ...publish, topic: '' },
-      hasProperties ? withLength(contentOf(properties)) : noProperties,
+      properties.length === 0 ? noProperties : writeProperties(...properties),
     )
     if (!this.#takes(packet)) return undefined
     if (known === undefined && topicAlias !== undefined) this.#aliases.set(topic, topicAlias)
@@ -138,12 +136,15 @@ export class Codec5 implements Codec {
   relayedPayload(payload: Buffer, { properties, expiry, identifier, isRetained }: Relayed): Buffer {
     if (!properties && expiry === undefined && identifier === 0 && !isRetained)
       return Buffer.concat([noProperties, payload])
-    const content = Buffer.concat([
-      isRetained ? Buffer.of(retainMark) : nothing,
-      properties ?? nothing,
-      contentOf({ messageExpiry: expiry, subscriptionIdentifier: identifier || undefined }),
-    ])
-    return Buffer.concat([withLength(content), payload])
+    const end = Buffer.of(2, 0, 0, 0, 0)
+    end.writeUInt32BE(expiry ?? 0, 1)
+    const written = writeProperties(
+      ...(isRetained ? [Buffer.of(retainMark)] : []),
+      ...(properties ? [properties] : []),
+      ...(expiry === undefined ? [] : [end]),
+      ...identifierIn(identifier),
+    )
+    return Buffer.concat([written, payload])
   }
 
   fromBroker(_bytes: Buffer, packets: readonly Buffer[]): readonly BrokerPackets[] {
@@ -159,7 +160,7 @@ export class Codec5 implements Codec {
   }
 
   #takes(packet: Buffer): boolean {
-    return packet.length <= this.#limits.maximumPacketSize
+    return packet.length <= (this.#asked.maximumPacketSize ?? Number.POSITIVE_INFINITY)
   }
 
   /** Only what can never succeed is acknowledged (MQTT5-4.4.0-2: the client does not send it again). */
@@ -175,40 +176,76 @@ export class Codec5 implements Codec {
 
   #ack(outcome: PublishOutcome): Buffer {
     const { qos, messageId, refusal, rejected } = outcome
-    if (qos === 0) return nothing
-    const type = qos === 1 ? types.puback : types.pubrec
-    const code = refusal ? codeOf(refusal) : success
-    return encodeAck5(type, messageId, code, refusal, this.#limits, rejected)
+    if (qos === 0 || (!refusal && !rejected)) return mqtt311.acks([outcome])
+    const cmd = qos === 1 ? 'puback' : 'pubrec'
+    const reasonCode = refusal ? codeOf(refusal) : success
+    const reasons = refusal ? reasonsOf(refusal) : { userProperties: { rejected: JSON.stringify(rejected) } }
+    if (this.#asked.requestProblemInformation === 0) return encode({ cmd, messageId, reasonCode })
+    return this.#fitting(reasons, properties => encode({ cmd, messageId, reasonCode, properties }))
+  }
+
+  /** Leaves reasons off from the last on until the packet is no larger than the client takes. */
+  #fitting({ reasonString, userProperties = {} }: Reasons, packetWith: (reasons: Reasons) => Buffer): Buffer {
+    const pairs = Object.entries(userProperties)
+    for (let count = pairs.length; count >= 0; count--) {
+      // mqtt-packet writes no packet with an empty object.
+      const some = count > 0 && { userProperties: Object.fromEntries(pairs.slice(0, count)) }
+      const packet = packetWith({ ...(reasonString !== undefined && { reasonString }), ...some })
+      if (this.#takes(packet)) return packet
+    }
+    return packetWith({})
   }
 
   pubcomp(messageId: number, isKnown: boolean): Buffer {
-    return encodeAck5(types.pubcomp, messageId, isKnown ? success : noPacketId, undefined, this.#limits)
+    return isKnown
+      ? mqtt311.pubcomp(messageId, isKnown)
+      : encode({ cmd: 'pubcomp', messageId, reasonCode: noPacketId })
   }
 
   suback(messageId: number, outcomes: readonly FilterOutcome[]): Buffer {
-    const codes = outcomes.map(({ qos, refusal }) => (refusal === undefined ? qos : filterCodes[refusal]))
-    return encodeFilterAck5(types.suback, messageId, codes)
+    const granted = outcomes.map(({ qos, refusal }) => (refusal === undefined ? qos : filterCodes[refusal]))
+    return encode({ cmd: 'suback', messageId, granted })
   }
 
   unsuback(messageId: number, existed: readonly boolean[]): Buffer {
-    const codes = existed.map(did => (did ? success : noSubscription))
-    return encodeFilterAck5(types.unsuback, messageId, codes)
+    const granted = existed.map(did => (did ? success : noSubscription))
+    return encode({ cmd: 'unsuback', messageId, granted })
   }
 
   closing(error: Error): Buffer | undefined {
     if (this.#isRefused) return undefined
-    const code = closingCodeOf(error)
+    const reasonCode = closingCodeOf(error)
     // The message of an unexpected error is not for the client.
     const isExplained = error instanceof MalformedPacket || error instanceof ConnectionClosed
-    const shown = isExplained || error instanceof ThingwireError ? error : new Error('the server has failed')
-    if (this.#isAnswered) return encodeDisconnect5(code, shown, this.#limits)
-    return encodeConnack5(code, false, { reasonString: shown.message })
+    const reasons =
+      error instanceof ThingwireError
+        ? reasonsOf(error)
+        : { reasonString: isExplained ? error.message : 'the server has failed' }
+    return this.#fitting(reasons, properties =>
+      this.#isAnswered
+        ? encode({ cmd: 'disconnect', reasonCode, properties })
+        : encode({ cmd: 'connack', reasonCode, sessionPresent: false, properties }),
+    )
   }
+}
 
-  get #limits(): PacketLimits {
-    const { maximumPacketSize = Number.POSITIVE_INFINITY, requestProblemInformation = 1 } = this.#asked
-    return { maximumPacketSize, wantsReasons: requestProblemInformation === 1 }
-  }
+interface Reasons {
+  readonly reasonString?: string
+  readonly userProperties?: Record<string, string>
+}
+
+/** Reason String and User Properties of a refusal: what HTTP answers. */
+function reasonsOf({ reason, toSender: reasonString, errors, retryable }: ThingwireError): Reasons {
+  const list = errors && { errors: JSON.stringify(errors) }
+  return { reasonString, userProperties: { reason, retryable: retryable ? 'yes' : 'no', ...list } }
+}
+
+function encode(packet: OtherPacket): Buffer {
+  return mqttPacket.generate(packet, { protocolVersion: 5 })
+}
+
+function identifierIn(identifier: number): readonly Buffer[] {
+  return identifier === 0 ? [] : [Buffer.of(0x0b), lengthBytes(identifier)]
 }
 
 /** Replaces the mark by RETAIN, if there is one. @param place index of the properties' length */

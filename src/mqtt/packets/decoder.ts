@@ -1,11 +1,13 @@
 import { type Codec, mqtt31, mqtt311 } from './codec.ts'
 import { Codec5, topicAliasMaximum } from './codec5.ts'
-import { decode5, decodeConnect5 } from './decode5.ts'
+import { decodeConnect5 } from './connect5.ts'
+import { decodePacket, decodePublish, publishOf } from './decode-packet.ts'
 import { Fields } from './fields.ts'
 import {
   assertFirstByte,
   assertFixedLength,
   assertLength,
+  assertShortest,
   type Header,
   headerAt,
   qosOf,
@@ -13,20 +15,7 @@ import {
   withoutUnusedFlags,
 } from './header.ts'
 import { ConnectRefused } from './outcomes.ts'
-import {
-  type Ack,
-  type AskedFilter,
-  type ClientKind,
-  type Connect,
-  MalformedPacket,
-  type Packet,
-  type Publish,
-  publishFlags,
-  type QoS,
-  type Subscribe,
-  types,
-  type Unsubscribe,
-} from './packet.ts'
+import { type ClientKind, type Connect, MalformedPacket, type Packet, type Publish, types } from './packet.ts'
 
 /** Receives the decoded packets of a connection. */
 export interface PacketSink {
@@ -46,14 +35,6 @@ interface Unfinished {
 const nothing = Buffer.alloc(0)
 /** Identifier of the property Topic Alias (MQTT5-2.2.2.2). */
 const aliasProperty = 0x23
-const wildcards = /[+#]/
-
-const acks: ReadonlyMap<number, Ack['cmd']> = new Map([
-  [types.puback, 'puback'],
-  [types.pubrec, 'pubrec'],
-  [types.pubrel, 'pubrel'],
-  [types.pubcomp, 'pubcomp'],
-])
 
 /**
  * Decodes the packets of one connection. A packet that violates MQTT is refused as early as possible: its first byte is checked as
@@ -107,7 +88,7 @@ export class Decoder {
         this.#keep(bytes.subarray(place), header ? end - place : 0)
         return nothing
       }
-      const packet = this.#decode(header, bytes, end)
+      const packet = this.#decode(header, bytes, place, end)
       this.#current = bytes
       this.#start = place
       place = end
@@ -143,7 +124,8 @@ export class Decoder {
     assertFirstByte(bytes[place] ?? 0, this.#isFirst)
     const header = headerAt(bytes, place)
     if (header) assertLength(header, this.#longest)
-    if (header && !this.#is5) assertFixedLength(header)
+    if (header && this.#is5) assertShortest(header, place)
+    else if (header) assertFixedLength(header)
     return header
   }
 
@@ -151,7 +133,7 @@ export class Decoder {
     return this.codec instanceof Codec5
   }
 
-  #decode(header: Header, bytes: Buffer, end: number): Packet {
+  #decode(header: Header, bytes: Buffer, place: number, end: number): Packet {
     const { firstByte, start } = header
     this.#isFirst = false
     const type = typeOf(firstByte)
@@ -159,20 +141,10 @@ export class Decoder {
       return this.#publishAgain(firstByte, bytes, start, end) ?? this.#publish(firstByte, bytes, start, end)
     }
     const fields = new Fields(bytes.subarray(start, end))
-    if (this.#is5) return decode5(firstByte, fields)
-    switch (type) {
-      case types.connect:
-        return this.#connect(fields)
-      case types.subscribe:
-        return decodeSubscribe(fields)
-      case types.unsubscribe:
-        return decodeUnsubscribe(fields)
-      default: {
-        const cmd = acks.get(type)
-        if (cmd) return { cmd, messageId: fields.packetId() }
-        return { cmd: type === types.pingreq ? 'pingreq' : 'disconnect' }
-      }
-    }
+    if (type !== types.connect) return decodePacket(firstByte, fields, this.#is5)
+    const connect = this.#connect(fields)
+    if (this.#is5) assertShortest(header, place)
+    return connect
   }
 
   #connect(fields: Fields): Connect {
@@ -190,9 +162,7 @@ export class Decoder {
 
   #publish(firstByte: number, bytes: Buffer, start: number, end: number): Publish {
     const fields = new Fields(bytes.subarray(start, end))
-    const publish = this.#is5
-      ? this.#unaliased(decode5(firstByte, fields) as Publish)
-      : decodePublish(firstByte, fields)
+    const publish = this.#unaliased(decodePublish(firstByte, fields, this.#is5))
     this.#topic = publish.topic
     this.#topicBytes = Buffer.from(publish.topic)
     return publish
@@ -253,47 +223,6 @@ export class Decoder {
     }
     return true
   }
-}
-
-function publishOf(firstByte: number, topic: string, messageId: number, payload: Buffer): Publish {
-  return {
-    cmd: 'publish',
-    topic,
-    payload,
-    qos: qosOf(firstByte) as QoS,
-    dup: (firstByte & publishFlags.duplicate) !== 0,
-    retain: (firstByte & publishFlags.retain) !== 0,
-    messageId,
-  }
-}
-
-function decodePublish(firstByte: number, fields: Fields): Publish {
-  const topic = fields.topic()
-  if (wildcards.test(topic))
-    throw new MalformedPacket('the topic of a PUBLISH contains a wildcard (MQTT-3.3.2-2)')
-  const messageId = qosOf(firstByte) > 0 ? fields.packetId() : 0
-  return publishOf(firstByte, topic, messageId, fields.rest())
-}
-
-function decodeSubscribe(fields: Fields): Subscribe {
-  const messageId = fields.packetId()
-  const subscriptions: AskedFilter[] = []
-  do {
-    const topic = fields.topic()
-    const qos = fields.byte()
-    if (qos > 2) throw new MalformedPacket('the requested QoS is invalid (MQTT-3.8.3-4)')
-    subscriptions.push({ topic, qos: qos as QoS })
-  } while (!fields.isAtEnd)
-  return { cmd: 'subscribe', messageId, subscriptions }
-}
-
-function decodeUnsubscribe(fields: Fields): Unsubscribe {
-  const messageId = fields.packetId()
-  const unsubscriptions: string[] = []
-  // There must be at least one filter (MQTT-3.10.3-2): `topic()` throws if there is none.
-  do unsubscriptions.push(fields.topic())
-  while (!fields.isAtEnd)
-  return { cmd: 'unsubscribe', messageId, unsubscriptions }
 }
 
 /** Protocol levels by protocol name: MQTT 3.1; MQTT 3.1.1 and 5. */

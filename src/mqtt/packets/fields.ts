@@ -34,6 +34,8 @@ export class Fields {
     for (let shift = 0; shift <= 21; shift += 7) {
       const byte = this.byte()
       value |= (byte & 0x7f) << shift
+      if (byte === 0 && shift > 0)
+        throw new MalformedPacket('a length has more bytes than necessary (MQTT5-1.5.5-1)')
       if (byte < 0x80) return value
     }
     throw new MalformedPacket('a length has more than four bytes (MQTT5-1.5.5)')
@@ -65,7 +67,8 @@ export class Fields {
 
   packetId(): number {
     const messageId = this.number()
-    if (messageId === 0) throw new MalformedPacket('the packet identifier is 0 (MQTT-2.3.1-1)')
+    if (messageId === 0)
+      throw new MalformedPacket('the packet identifier is 0 (MQTT-2.3.1-1)', 'protocol_error')
     return messageId
   }
 
@@ -76,13 +79,7 @@ export class Fields {
     return bytes.toString()
   }
 
-  /** The bytes that are left, which are then read. */
-  takeRest(): Buffer {
-    const rest = this.rest()
-    this.#place = this.#bytes.length
-    return rest
-  }
-
+  /** The bytes that are left. */
   rest(): Buffer {
     return this.#bytes.subarray(this.#place)
   }

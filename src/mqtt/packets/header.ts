@@ -88,6 +88,13 @@ export function assertFixedLength({ firstByte, length }: Header): void {
     throw new MalformedPacket('the packet has the wrong length for its type')
 }
 
+/** In MQTT 5, a length has no more bytes than necessary. @param place index of the packet @throws MalformedPacket */
+export function assertShortest({ start, length }: Header, place: number): void {
+  const bytes = start - place - 1
+  if (bytes > 1 && length < 1 << (7 * (bytes - 1)))
+    throw new MalformedPacket('the length has more bytes than necessary (MQTT5-1.5.5-1)')
+}
+
 export function typeOf(firstByte: number): number {
   return firstByte >> 4
 }

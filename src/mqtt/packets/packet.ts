@@ -24,36 +24,30 @@ export const publishFlags = { retain: 0x01, duplicate: 0x08 } as const
 
 export type QoS = 0 | 1 | 2
 
-/** Properties by name (MQTT5-2.2.2.2, table 2-4). Times are in seconds, sizes in bytes. */
+/** Properties that a client sends, by name (MQTT5-2.2.2.2, table 2-4). Times are in seconds, sizes in bytes. */
 export interface Properties {
-  payloadFormat?: number
-  messageExpiry?: number
-  contentType?: string
-  responseTopic?: string
-  correlationData?: Buffer
-  subscriptionIdentifier?: number
-  sessionExpiry?: number
-  assignedClientId?: string
-  serverKeepAlive?: number
-  authenticationMethod?: string
-  authenticationData?: Buffer
-  requestProblemInformation?: number
-  willDelay?: number
-  requestResponseInformation?: number
-  responseInformation?: string
-  serverReference?: string
-  reasonString?: string
-  receiveMaximum?: number
-  topicAliasMaximum?: number
-  topicAlias?: number
-  maximumQoS?: number
-  retainAvailable?: number
+  readonly payloadFormat?: number
+  readonly messageExpiry?: number
+  readonly contentType?: string
+  readonly responseTopic?: string
+  readonly correlationData?: Buffer
+  readonly subscriptionIdentifier?: number
+  readonly sessionExpiry?: number
+  readonly authenticationMethod?: string
+  readonly authenticationData?: Buffer
+  readonly requestProblemInformation?: number
+  readonly willDelay?: number
+  readonly requestResponseInformation?: number
+  readonly serverReference?: string
+  readonly reasonString?: string
+  readonly receiveMaximum?: number
+  readonly topicAliasMaximum?: number
+  readonly topicAlias?: number
   /** In the order of the packet; a name may occur more than once. */
-  userProperties?: readonly (readonly [name: string, value: string])[]
-  maximumPacketSize?: number
-  wildcardSubscriptionAvailable?: number
-  subscriptionIdentifierAvailable?: number
-  sharedSubscriptionAvailable?: number
+  readonly userProperties?: readonly (readonly [name: string, value: string])[]
+  readonly maximumPacketSize?: number
+  /** Those of a message that go along unchanged from one client to another (MQTT5-3.3.2.3), as they were sent. */
+  readonly carried?: Buffer
 }
 
 /** The kind of client that connects. `host`: it has no credential of Thingwire, and the broker also serves clients of the host. */

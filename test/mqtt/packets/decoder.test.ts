@@ -272,9 +272,21 @@ describe('Decoder', () => {
     ['no UTF-8', [0x30, 3, 0, 1, 0xff], 'a string is not UTF-8 (MQTT-1.5.3-1)'],
     ['the packet identifier 0', [0x32, 5, 0, 1, 0x61, 0, 0], 'the packet identifier is 0 (MQTT-2.3.1-1)'],
     ['a PUBACK that is too long', [0x40, 3, 0, 1, 0], 'the packet has the wrong length for its type'],
-    ['a SUBSCRIBE without filters', [0x82, 2, 0, 1], 'the packet ends in the middle of a field'],
-    ['a filter at QoS 3', [0x82, 6, 0, 1, 0, 1, 0x61, 3], 'the requested QoS is invalid (MQTT-3.8.3-4)'],
-    ['an UNSUBSCRIBE without filters', [0xa2, 2, 0, 1], 'the packet ends in the middle of a field'],
+    [
+      'a SUBSCRIBE without filters',
+      [0x82, 2, 0, 1],
+      'the packet has no filter (MQTT-3.8.3-3, MQTT-3.10.3-2)',
+    ],
+    [
+      'a filter at QoS 3',
+      [0x82, 6, 0, 1, 0, 1, 0x61, 3],
+      'the QoS or the retain handling of a filter is 3 (MQTT-3.8.3-4, MQTT5-3.8.3.1)',
+    ],
+    [
+      'an UNSUBSCRIBE without filters',
+      [0xa2, 2, 0, 1],
+      'the packet has no filter (MQTT-3.8.3-3, MQTT-3.10.3-2)',
+    ],
   ])('refuses %s', (_case, bytes, text) => {
     expect(decode([connect, Buffer.from(bytes)]).refusal).toBe(text)
   })

@@ -87,7 +87,7 @@ describe('the ack of a write in version 5', () => {
     const { service, thing, topic } = await start()
     const properties = { requestProblemInformation: false }
     const client = await service.connectThing(thing, { ...version5, properties })
-    expect(await ackOf(client, topic, twoBad)).toMatchObject({ reasonCode: 0x83, length: 3 })
+    expect(await ackOf(client, topic, twoBad)).toMatchObject({ reasonCode: 0x83, length: 4 })
   })
 
   it('keeps the order of the packets, whether they are refused or stored', async () => {
