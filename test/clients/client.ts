@@ -6,6 +6,12 @@ const deadline = 20_000
 
 type QoS = 0 | 1 | 2
 
+/** Of MQTT: 4 is 3.1.1. */
+export type Version = 4 | 5
+
+/** How long a session of version 5 is kept, seconds; those of 3.1.1 have no such choice. */
+export const sessionExpiry = 3_600
+
 /** A PUBLISH as a client has it. */
 export interface Message {
   readonly topic: string
@@ -33,6 +39,8 @@ export interface Subscribing {
   /** Whether the session of its client id, too, begins anew and ends with the connection. Default: false. */
   readonly clean?: boolean
   readonly will?: Outgoing & { readonly payload: string }
+  /** Whether it comes back when its connection breaks, for programs that would end. Default: false. */
+  readonly returns?: boolean
   /** How payloads are put into the inbox. Default: utf8. */
   readonly encoding?: 'utf8' | 'hex'
   /** After how many messages `leave` is called, for programs that take it as an argument. */
@@ -56,8 +64,18 @@ export interface LiveClient {
   subscribe(server: ServerProcess, subscribing: Subscribing): Promise<Subscriber>
 }
 
-/** Publishes in order with a thing's token, and resolves when QoS 1 and 2 are acknowledged and the client is gone. */
-export type Publish = (server: ServerProcess, token: string, messages: readonly Outgoing[]) => Promise<void>
+/**
+ * Publishes in order with a thing's token, and resolves when QoS 1 and 2 are acknowledged and the client is gone.
+ *
+ * @param version default: 4
+ * @throws Error if a message is refused in its ack, where the client shows that
+ */
+export type Publish = (
+  server: ServerProcess,
+  token: string,
+  messages: readonly Outgoing[],
+  version?: Version,
+) => Promise<void>
 
 /** The value of the record that a message on `values/<key>` is about. */
 export function recordValue({ payload }: Message): unknown {

@@ -8,10 +8,15 @@ import { streamDashboard } from './websocket-stream.ts'
 export const liveClients: readonly LiveClient[] = [
   mosquittoSub('mqttv31'),
   mosquittoSub('mqttv311'),
+  mosquittoSub('mqttv5'),
   mqttJs('TCP'),
   mqttJs('WebSocket'),
+  mqttJs('TCP', 5),
+  mqttJs('WebSocket', 5),
   streamDashboard('mqttv3.1'),
   streamDashboard('mqtt'),
   paho('tcp'),
   paho('websockets'),
+  paho('tcp', 5),
+  paho('websockets', 5),
 ]

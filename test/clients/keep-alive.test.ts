@@ -30,7 +30,7 @@ it('mqtt.js, paho and mosquitto_pub stay connected while their writes wait for t
 
   const { client } = await connectMqttJs(server, 'TCP', { keepalive: keepAlive })
   const mqttJs = Promise.all(lines.map(text => client.publishAsync(topic(first), text, { qos: 1 })))
-  const paho = pahoDevice({ server, transport: 'tcp', qos: 1, topic: topic(second), keepAlive }, lines)
+  const paho = await pahoDevice({ server, transport: 'tcp', qos: 1, topic: topic(second), keepAlive }, lines)
   const args = ['-h', hostname, '-p', port, '-k', String(keepAlive), '-q', '1', '-t', topic(third), '-l']
   const mosquitto = new Program(mosquittoPub, args, `${lines.join('\n')}\n`)
 

@@ -1,13 +1,9 @@
-import { readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import mqtt, { type MqttClient } from 'mqtt'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createThing } from '../helpers/http-client.ts'
 import { pathOfTest, serverOfTest, serverOfTests } from '../helpers/of-test.ts'
-import { freePort } from '../helpers/redis-server.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
-import { Program } from './program.ts'
+import { Bridge, replaced } from './mosquitto-bridge.ts'
 import { body, storedValues, valuesOnceStored, valuesTo } from './stored.ts'
 
 const server = serverOfTests()
@@ -42,14 +38,22 @@ describe('a mosquitto bridge', () => {
     await bridge.said(/Connection Refused: not authorised/i)
   })
 
-  it.each([1, 2] as const)(
-    'brings 1,000 messages of QoS %i over an outage of the server and one of its own',
-    async qos => {
+  it.each([
+    [1, 'mqttv311'],
+    [2, 'mqttv311'],
+    // At QoS 2 mosquitto 2.0.11 sends all of a backlog at once whatever Receive Maximum is, and does not come back after 0x93.
+    [1, 'mqttv50'],
+  ] as const)(
+    'brings 1,000 messages of QoS %i in %s over an outage of the server and one of its own',
+    async (qos, version) => {
       const dataDir = await temporaryDirectory()
       let served = await serverOfTest({ dataDir })
       const thing = await createThing(served)
       const path = await pathOfTest(() => portOf(served))
-      const bridge = await Bridge.open({ token: thing.thingToken, remotePort: path.port })
+      const bridge = await Bridge.open({
+        ...{ token: thing.thingToken, remotePort: path.port },
+        change: text => replaced(text, 'mqttv311', version),
+      })
       await bridge.start()
       const first = await bridge.connectDevice()
       const send = (device: typeof first, from: number, to: number) =>
@@ -94,77 +98,4 @@ async function bridged(change: (configuration: string) => string) {
   const bridge = await Bridge.open({ token: thing.thingToken, remotePort: portOf(server()), change })
   await bridge.start()
   return { thing, bridge, device: await bridge.connectDevice() }
-}
-
-interface BridgeSetup {
-  readonly token: string
-  /** Of Thingwire, on 127.0.0.1. */
-  readonly remotePort: number
-  /** Changes the configuration of the page. */
-  readonly change?: (configuration: string) => string
-}
-
-/** A mosquitto as docs/use/mosquitto-bridge.md sets it up, on a free port. */
-class Bridge {
-  static async open({ token, remotePort, change = text => text }: BridgeSetup): Promise<Bridge> {
-    const directory = await temporaryDirectory()
-    const port = await freePort()
-    const shown = (await shownConfiguration()).replaceAll('$TOKEN', token)
-    const placed = replaced(
-      replaced(shown, 'listener 1884', `listener ${port}`),
-      'address 127.0.0.1:1883',
-      `address 127.0.0.1:${remotePort}`,
-    )
-    // As root it would become another user, who cannot write into the directory.
-    const own = process.getuid?.() === 0 ? 'user root\n' : ''
-    await writeFile(join(directory, 'bridge.conf'), `${own}${change(placed)}`)
-    return new Bridge(directory, port)
-  }
-
-  readonly #directory: string
-  readonly #port: number
-  #program: Program | undefined
-
-  private constructor(directory: string, port: number) {
-    this.#directory = directory
-    this.#port = port
-  }
-
-  /** Resolves when devices can connect. */
-  async start(): Promise<void> {
-    const command = `cd '${this.#directory}' && exec mosquitto -c bridge.conf`
-    this.#program = new Program({ command: 'sh', debianPackage: 'mosquitto' }, ['-c', command])
-    await this.#program.said(/mosquitto version \S+ running/)
-  }
-
-  /** SIGTERM; resolves when it is gone. */
-  async stop(): Promise<void> {
-    this.#program?.process.kill('SIGTERM')
-    await this.#program?.exited
-  }
-
-  /** Resolves when its log holds a match. */
-  async said(pattern: RegExp): Promise<void> {
-    await this.#program?.said(pattern)
-  }
-
-  /** A device of the local network. */
-  async connectDevice(): Promise<MqttClient> {
-    const device = await mqtt.connectAsync(`mqtt://127.0.0.1:${this.#port}`)
-    onTestFinished(async () => await device.endAsync(true))
-    return device
-  }
-}
-
-async function shownConfiguration(): Promise<string> {
-  const page = await readFile('docs/use/mosquitto-bridge.md', 'utf8')
-  const [, text] = /^cat > bridge\.conf <<EOF\n(.*?)^EOF$/ms.exec(page) ?? []
-  if (text === undefined) throw new Error('docs/use/mosquitto-bridge.md shows no bridge.conf')
-  return text
-}
-
-/** @throws Error if the text has no such part */
-function replaced(text: string, part: string, by: string): string {
-  if (!text.includes(part)) throw new Error(`the configuration of the page has no "${part}"`)
-  return text.replace(part, by)
 }

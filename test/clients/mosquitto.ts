@@ -5,6 +5,7 @@ import {
   type Outgoing,
   type Publish,
   type Subscribing,
+  type Version,
 } from './client.ts'
 import { Program } from './program.ts'
 
@@ -13,8 +14,11 @@ const installedSub = { command: 'stdbuf', debianPackage: 'coreutils mosquitto-cl
 /** As `-F` below has it; what else it says is of `-d`. */
 const messageLine = /^([01]) ([012]) (\S+) (.*)$/
 
-/** mosquitto_sub with `-V`, in a persistent session with `-c -i`. */
-export function mosquittoSub(version: 'mqttv31' | 'mqttv311'): LiveClient {
+/** As `-V` has it. */
+export const mosquittoVersion = (version: Version) => (version === 5 ? 'mqttv5' : 'mqttv311')
+
+/** mosquitto_sub with `-V`, in a persistent session with `-c -i`, which in version 5 asks for a session without an end. */
+export function mosquittoSub(version: 'mqttv31' | 'mqttv311' | 'mqttv5'): LiveClient {
   return {
     name: `mosquitto_sub -V ${version}`,
     subscribe: async ({ mqttUrl }, subscribing) => {
@@ -66,18 +70,20 @@ function parseLine(line: string): Message | undefined {
 const installedPub = { command: 'mosquitto_pub', debianPackage: 'mosquitto-clients' }
 
 /** One mosquitto_pub for each run of messages that differ only in their text, which are lines of its input. */
-export const mosquittoPub: Publish = async ({ mqttUrl }, token, messages) => {
+export const mosquittoPub: Publish = async ({ mqttUrl }, token, messages, version = 4) => {
   const { hostname, port } = new URL(mqttUrl)
   for (const [first, ...others] of runsOf(messages)) {
     const { topic, payload, qos, retain } = first
-    const args = ['-h', hostname, '-p', port, '-u', token, '-q', String(qos), '-t', topic]
+    const args = ['-h', hostname, '-p', port, '-V', mosquittoVersion(version), '-u', token]
+    args.push('-q', String(qos), '-t', topic)
     if (retain) args.push('-r')
     // All of its input is one message with -s, which may not be empty.
     args.push(others.length > 0 ? '-l' : payload.length > 0 ? '-s' : '-n')
     const lines = () => [first, ...others].map(({ payload }) => `${payload}\n`).join('')
     const input = others.length > 0 ? lines() : payload
     const { code, output } = await new Program(installedPub, args, input).closeInput().exited
-    if (code !== 0) throw new Error(`mosquitto_pub ended with status ${code}: ${output}`)
+    // Of a message that is refused in its ack it says so, and ends with status 0.
+    if (code !== 0 || output !== '') throw new Error(`mosquitto_pub ended with status ${code}: ${output}`)
   }
 }
 

@@ -1,7 +1,7 @@
 import { connect, connectAsync, type IClientOptions, type MqttClient } from 'mqtt'
 import { onTestFinished } from 'vitest'
 import type { ServerProcess } from '../helpers/server-process.ts'
-import { Inbox, type LiveClient, type Publish } from './client.ts'
+import { Inbox, type LiveClient, type Publish, sessionExpiry, type Version } from './client.ts'
 
 export type Transport = 'TCP' | 'WebSocket'
 export type MqttJsClient = Awaited<ReturnType<typeof connectMqttJs>>
@@ -27,17 +27,24 @@ export async function connectMqttJs(
   return { client, inbox }
 }
 
-export function mqttJs(transport: Transport): LiveClient {
+/** What begins a session that is kept when its connection ends. */
+export function persistent(clientId: string, version: Version): IClientOptions {
+  const properties = version === 5 && { properties: { sessionExpiryInterval: sessionExpiry } }
+  return { protocolVersion: version, clientId, clean: false, ...properties }
+}
+
+export function mqttJs(transport: Transport, version: Version = 4): LiveClient {
   return {
-    name: `mqtt.js over ${transport}`,
+    name: `mqtt.js over ${transport}${version === 5 ? ' in version 5' : ''}`,
     subscribe: async (server, subscribing) => {
       const { filters, qos, username = 'dashboard', password, clientId, clean = false } = subscribing
       const { will, encoding } = subscribing
       const options: IClientOptions = {
+        protocolVersion: version,
         // MQTT knows no password without a username.
         ...(username === 'dashboard' && password === undefined ? {} : { username }),
         ...(password === undefined ? {} : { password }),
-        ...(clientId === undefined ? {} : { clientId, clean }),
+        ...(clientId === undefined ? {} : clean ? { clientId } : persistent(clientId, version)),
         ...(will && { will: { retain: false, ...will, payload: Buffer.from(will.payload) } }),
       }
       const { client, inbox } = await connectMqttJs(server, transport, options, encoding)
@@ -58,8 +65,9 @@ function grantedTo(client: MqttClient, filters: readonly string[], qos: 0 | 1 | 
 }
 
 /** On one connection, all of them in flight at once. */
-export const publishByMqttJs: Publish = async ({ mqttUrl }, token, messages) => {
-  const client = await connectAsync(mqttUrl, { username: token, reconnectPeriod: 0 })
+export const publishByMqttJs: Publish = async ({ mqttUrl }, token, messages, version = 4) => {
+  const options = { protocolVersion: version, username: token, reconnectPeriod: 0 }
+  const client = await connectAsync(mqttUrl, options)
   const lost = new Promise<never>((_, reject) => {
     client.once('close', () => reject(new Error('mqtt.js lost the connection')))
   })

@@ -54,9 +54,9 @@ describe('a client that publishes on topics of other services too', () => {
   it.each([0, 1, 2])('ends well at QoS %i, with paho', async qos => {
     const thing = await createThing(server())
     const device = { server: server(), transport: 'tcp', qos, username: thing.thingToken } as const
-    const elsewhere = pahoDevice({ ...device, topic: foreign }, ['no write', 'no write'])
+    const elsewhere = await pahoDevice({ ...device, topic: foreign }, ['no write', 'no write'])
     expect(await elsewhere.exited).toMatchObject({ code: 0, output: 'done\n' })
-    const writing = pahoDevice({ ...device, topic: writeTopic(thing) }, [body('n', 1)])
+    const writing = await pahoDevice({ ...device, topic: writeTopic(thing) }, [body('n', 1)])
     expect(await writing.exited).toMatchObject({ code: 0, output: 'done\n' })
     expect(await valuesOnceStored(server(), thing, 'n', 1)).toEqual([1])
     expect(await reasonsOf(thing)).toEqual(['not_a_write_topic', 'not_a_write_topic'])
@@ -86,7 +86,7 @@ describe('a client that publishes on topics of other services too', () => {
   it('is told why its CONNECT is refused for a will elsewhere, on the list of its thing, with paho', async () => {
     const thing = await createThing(server())
     const device = { server: server(), transport: 'tcp', qos: 1, username: thing.thingToken } as const
-    const refused = pahoDevice({ ...device, topic: foreign, will: 'gone' }, [])
+    const refused = await pahoDevice({ ...device, topic: foreign, will: 'gone' }, [])
     expect(await refused.exited).toMatchObject({ code: 1, output: expect.stringContaining('refused') })
     expect(await reasonsOf(thing)).toEqual(['connect_refused'])
   })

@@ -5,16 +5,18 @@ import { type PahoDevice, pahoDevice } from './paho.ts'
 import { bodies, body, valuesOnceStored, valuesTo } from './stored.ts'
 
 const server = serverOfTests()
-const transports = ['tcp', 'websockets'] as const
+const kinds = (['tcp', 'websockets'] as const).flatMap(transport =>
+  ([4, 5] as const).map(version => ({ transport, version })),
+)
 
-const runDevice = (device: Omit<PahoDevice, 'server'>, lines: readonly string[]) =>
-  pahoDevice({ server: server(), ...device }, lines)
+describe.each(kinds)('paho over $transport in version $version', kind => {
+  const runDevice = (device: Omit<PahoDevice, 'server' | 'transport'>, lines: readonly string[]) =>
+    pahoDevice({ server: server(), ...kind, ...device }, lines)
 
-describe.each(transports)('paho over %s', transport => {
   it.each([0, 1, 2])('writes in order at QoS %i without a credential in CONNECT', async qos => {
     const thing = await createThing(server())
     const topic = `v2/things/${thing.thingToken}`
-    const device = runDevice({ transport, qos, topic }, bodies('n', 100))
+    const device = await runDevice({ qos, topic }, bodies('n', 100))
     expect(await device.exited).toMatchObject({ code: 0, output: 'done\n' })
     expect(await valuesOnceStored(server(), thing, 'n', 100)).toEqual(valuesTo(100))
   })
@@ -22,14 +24,14 @@ describe.each(transports)('paho over %s', transport => {
   it('writes with its token as username', async () => {
     const thing = await createThing(server())
     const topic = `things/${thing.thingId}/write`
-    const device = runDevice({ transport, qos: 1, topic, username: thing.thingToken }, bodies('n', 1))
+    const device = await runDevice({ qos: 1, topic, username: thing.thingToken }, bodies('n', 1))
     expect(await device.exited).toMatchObject({ code: 0, output: 'done\n' })
     expect(await valuesOnceStored(server(), thing, 'n', 1)).toEqual([0])
   })
 
   it('is told that a token which no thing has is refused', async () => {
     const topic = `things/${'A'.repeat(43)}/write`
-    const device = runDevice({ transport, qos: 1, topic, username: 'A'.repeat(43) }, bodies('n', 1))
+    const device = await runDevice({ qos: 1, topic, username: 'A'.repeat(43) }, bodies('n', 1))
     expect(await device.exited).toMatchObject({ code: 1, output: expect.stringContaining('refused: ') })
   })
 
@@ -37,7 +39,7 @@ describe.each(transports)('paho over %s', transport => {
     const thing = await createThing(server())
     const topic = `things/${thing.thingToken}/write`
     const will = body('will', 'gone')
-    const device = runDevice({ transport, qos, topic, will }, bodies('n', 1))
+    const device = await runDevice({ qos, topic, will }, bodies('n', 1))
     await device.said(/done/)
     await device.end('SIGKILL')
     expect(await valuesOnceStored(server(), thing, 'will', 1)).toEqual(['gone'])

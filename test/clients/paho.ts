@@ -1,6 +1,15 @@
 import { fileURLToPath } from 'node:url'
+import { newerPaho } from '../helpers/newer-paho.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
-import { Inbox, type LiveClient, type Message, type Outgoing, type Publish } from './client.ts'
+import {
+  Inbox,
+  type LiveClient,
+  type Message,
+  type Outgoing,
+  type Publish,
+  sessionExpiry,
+  type Version,
+} from './client.ts'
 import { Program } from './program.ts'
 
 /** Debian's own interpreter, the only one that finds Debian's modules. */
@@ -9,14 +18,23 @@ const script = fileURLToPath(new URL('paho_client.py', import.meta.url))
 
 type Transport = 'tcp' | 'websockets'
 
-/** Runs paho_client.py. @param options of it, beside the address */
-function run(server: ServerProcess, transport: Transport, options: object, input = ''): Program {
+interface Running {
+  readonly server: ServerProcess
+  readonly transport: Transport
+  /** Default: 4. */
+  readonly version?: Version | undefined
+}
+
+/** Runs paho_client.py: Debian's paho in 3.1.1, paho 2.1, which alone shows the acks of version 5, in that. @param options of it */
+async function run(
+  { server, transport, version = 4 }: Running,
+  options: object,
+  input = '',
+): Promise<Program> {
   const { hostname, port } = new URL(transport === 'tcp' ? server.mqttUrl : server.webSocketUrl)
-  return new Program(
-    python,
-    [script, JSON.stringify({ host: hostname, port: Number(port), transport, ...options })],
-    input,
-  )
+  const own = version === 5 && { version, path: await newerPaho(), sessionExpiry }
+  const given = { host: hostname, port: Number(port), transport, ...own, ...options }
+  return new Program(python, [script, JSON.stringify(given)], input)
 }
 
 /** As paho_client.py reads them. */
@@ -25,9 +43,7 @@ function inputOf(messages: readonly (Omit<Outgoing, 'qos'> & { readonly qos: num
   return JSON.stringify(messages.map(each => ({ retain: false, ...each, payload: hex(each.payload) })))
 }
 
-export interface PahoDevice {
-  readonly server: ServerProcess
-  readonly transport: Transport
+export interface PahoDevice extends Running {
   readonly qos: number
   readonly topic: string
   readonly username?: string
@@ -36,26 +52,30 @@ export interface PahoDevice {
   readonly keepAlive?: number
 }
 
-/** A device that writes the bodies, says `done` when all are acknowledged, and ends; with a will it stays until it is killed. */
-export function pahoDevice(
-  { server, transport, qos, topic, username, will, keepAlive }: PahoDevice,
+/**
+ * A device that writes the bodies, says what is refused, and `done` when all are acknowledged, and ends; with a will it stays
+ * until it is killed.
+ */
+export async function pahoDevice(
+  { qos, topic, username, will, keepAlive, ...running }: PahoDevice,
   bodies: readonly string[],
-): Program {
+): Promise<Program> {
   const options = { username, keepAlive, ...(will !== undefined && { will: { topic, payload: will, qos } }) }
   const messages = bodies.map(payload => ({ topic, payload, qos }))
-  return run(server, transport, options, inputOf(messages)).closeInput()
+  return (await run(running, options, inputOf(messages))).closeInput()
 }
 
-export const publishByPaho: Publish = async (server, username, messages) => {
-  const { code, output } = await run(server, 'tcp', { username }, inputOf(messages)).closeInput().exited
-  if (code !== 0) throw new Error(`paho ended with status ${code}: ${output}`)
+export const publishByPaho: Publish = async (server, username, messages, version) => {
+  const program = await run({ server, transport: 'tcp', version }, { username }, inputOf(messages))
+  const { code, output } = await program.closeInput().exited
+  if (code !== 0 || output !== 'done\n') throw new Error(`paho ended with status ${code}: ${output}`)
 }
 
-export function paho(transport: Transport): LiveClient {
+export function paho(transport: Transport, version: Version = 4): LiveClient {
   return {
-    name: `paho over ${transport}`,
+    name: `paho over ${transport}${version === 5 ? ' in version 5' : ''}`,
     subscribe: async (server, { leavesAfter: _, ...subscribing }) => {
-      const program = run(server, transport, subscribing)
+      const program = await run({ server, transport, version }, subscribing)
       const inbox = new Inbox()
       program.onLine(line => {
         if (line.startsWith('{')) inbox.add(JSON.parse(line) as Message)

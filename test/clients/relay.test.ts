@@ -44,7 +44,7 @@ const publishers = [
     name: 'paho',
     publish: async (topic: string, qos: number) => {
       const device = { server: server(), transport: 'tcp', qos, topic, username: thing.thingToken } as const
-      expect(await pahoDevice(device, lines).exited).toMatchObject({ code: 0, output: 'done\n' })
+      expect(await (await pahoDevice(device, lines)).exited).toMatchObject({ code: 0, output: 'done\n' })
     },
   },
 ]

@@ -78,6 +78,20 @@ describe.each(liveClients)('$name with a persistent session', client => {
     expect(seenThen).toEqual(stored.slice(seen.length - again))
   })
 
+  it('that is killed gets what it missed at every QoS, in order and once, when it is back', async () => {
+    const thing = await createThing(server())
+    const topic = `things/${thing.thingToken}/values/#`
+    const dashboard = dashboardOf(thing, topic)
+    await (await client.subscribe(server(), dashboard)).kill()
+    await writeBothDoors(server(), thing, { from: 0, to: 60 })
+    const { inbox } = await client.subscribe(server(), dashboard)
+    await writeLast(thing)
+    const received = (await inbox.until(isLast)).filter(message => message.topic.endsWith('/values/n'))
+    const stored = await storedValues(server(), thing, 'n')
+    expect(stored).toHaveLength(61)
+    expect(valuesOf(received)).toEqual(stored)
+  })
+
   it('gets the writes as they were written that it missed', async () => {
     const thing = await createThing(server())
     const topic = `v2/things/${thing.thingToken}`

@@ -28,6 +28,11 @@ export async function openPath(target: number | (() => number)) {
   let state: 'open' | 'refused' | 'swallowed' = 'open'
   /** The side of the target by the other one. */
   const through = new Map<Socket, Socket>()
+  let onClosed = () => {}
+  /** Resolves when a connection has ended, whichever side has closed it. */
+  const closed = new Promise<void>(resolve => {
+    onClosed = resolve
+  })
   let onClosedByTarget = () => {}
   /** Resolves when the target has closed a connection by itself. */
   const closedByTarget = new Promise<void>(resolve => {
@@ -42,6 +47,7 @@ export async function openPath(target: number | (() => number)) {
       near.pipe(far)
       far.pipe(near)
       near.once('close', () => {
+        onClosed()
         if (through.delete(near)) far.destroy()
       })
       far.once('close', () => {
@@ -91,6 +97,7 @@ export async function openPath(target: number | (() => number)) {
       }
       return async () => void (await Promise.all(held.map(deliver)))
     },
+    closed,
     closedByTarget,
   }
 }

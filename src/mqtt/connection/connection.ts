@@ -285,8 +285,9 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
 
   onMessages(bytes: Buffer, packets: readonly Buffer[]): void {
     const isPaced = this.relayed?.isPaced(bytes[0] ?? 0) === true
-    for (const { bytes: some, unacked } of this.codec.fromBroker(bytes, packets)) {
-      if (some) this.live.brokerPackets.push(some, isPaced, unacked !== undefined)
+    for (const { bytes: some, unacked, isUrgent } of this.codec.fromBroker(bytes, packets)) {
+      if (some && isUrgent) this.send(some)
+      else if (some) this.live.brokerPackets.push(some, isPaced, unacked !== undefined)
       else this.#skip(unacked)
     }
   }

@@ -5,7 +5,7 @@ import type { MqttSession } from '../sessions/session.ts'
 import { type InFlightDocument, type InFlightWrite, inFlightName } from '../sessions/session-documents.ts'
 
 /** Shared by all committed writes to save memory: a connection may have 65,535 unreleased packets. */
-const committed = Promise.resolve()
+const committed = Promise.resolve(true)
 /** Length of a digest, bytes. `readUIntBE` can read no more than six. */
 const digestBytes = 6
 
@@ -13,8 +13,8 @@ const digestBytes = 6
 interface InFlightPacket {
   /** Digest of target and payload; undefined until the target is known; `any` if the stored document has no digest. */
   write: number | 'any' | undefined
-  /** Settles when the packet's write does. */
-  committing: Promise<unknown>
+  /** Settles when the packet's write does: resolves with whether the packet was stored, and not refused for good. */
+  committing: Promise<boolean>
 }
 
 export interface Arrival {
@@ -22,7 +22,7 @@ export interface Arrival {
   /** The earlier packet with the same id, if it is not released yet. */
   readonly before: InFlightPacket | undefined
   /** Set if a packet with this id is released but its PUBCOMP is not sent yet. Settles when that packet's document is removed. */
-  readonly released: Promise<void> | undefined
+  readonly released: Promise<unknown> | undefined
 }
 
 /** Unreleased QoS 2 packets by packet id. All ids may be in use: some clients send thousands of packets before reading a PUBREC. */
@@ -31,7 +31,7 @@ export class InFlight {
   /** Packet ids of refused packets. */
   readonly #refused = new Set<number>()
   /** For each packet between PUBREL and PUBCOMP: the removal of its document, by packet id. */
-  readonly #releasing = new Map<number, Promise<void>>()
+  readonly #releasing = new Map<number, Promise<boolean>>()
 
   /** Number of packets for which the client waits for PUBREC or PUBCOMP. */
   get size(): number {
@@ -64,15 +64,19 @@ export class InFlight {
     const packet: InFlightPacket = { write: undefined, committing: committed }
     const before = this.#packets.get(messageId)
     const dealing = deal({ packet, before, released: this.#releasing.get(messageId) })
-    packet.committing = dealing.catch((error: unknown) => {
-      if (!isRefused(error)) throw error
-      if (this.#packets.get(messageId) === packet) this.#refused.add(messageId)
-    })
+    packet.committing = dealing.then(
+      () => true,
+      (error: unknown) => {
+        if (!isRefused(error)) throw error
+        if (this.#packets.get(messageId) === packet) this.#refused.add(messageId)
+        return false
+      },
+    )
     this.#packets.set(messageId, packet)
     this.#refused.delete(messageId)
     packet.committing.then(
-      () => {
-        packet.committing = committed
+      isStored => {
+        if (isStored) packet.committing = committed
       },
       // A failure ends the connection, so the packet is not needed any more.
       () => {},
@@ -84,12 +88,16 @@ export class InFlight {
    * Releases a packet. After this call the client may use the id for another write (MQTT-4.3.3-2), even before PUBCOMP.
    *
    * @param forget removes the packet's document; called when the packet's write is committed
-   * @returns a promise that resolves when the document is removed, also for a repeated PUBREL; undefined if no packet has this id
+   * @returns a promise that resolves when the document is removed, also for a repeated PUBREL, with whether the packet was stored;
+   * undefined if no packet has this id
    */
-  release(messageId: number, forget: () => Promise<unknown>): Promise<void> | undefined {
+  release(messageId: number, forget: () => Promise<unknown>): Promise<boolean> | undefined {
     const packet = this.#packets.get(messageId)
     if (!packet) return this.#releasing.get(messageId)
-    const release = packet.committing.then(async () => void (await forget()))
+    const release = packet.committing.then(async isStored => {
+      await forget()
+      return isStored
+    })
     this.#packets.delete(messageId)
     this.#refused.delete(messageId)
     this.#releasing.set(messageId, release)

@@ -269,9 +269,10 @@ export class LiveClient implements Subscriber {
     for (let place = 0; place <= write.wholePlace; place++) {
       for (const copy of wantedCopies(write, place, interest)) {
         const message = messageAt(write, place, copy)
-        const position = { writeNumber, place: placeOfCopy(place, copy.identifier) }
         // A write that is not stored gets no position: after a crash, another write may get the same write number.
-        this.#outbox.push(stored && copy.qos === 1 ? { ...message, position } : message)
+        const hasPosition = stored && copy.qos === 1
+        const position = hasPosition && { writeNumber, place: placeOfCopy(place, copy.identifier) }
+        this.#outbox.push(position ? { ...message, position } : message)
       }
     }
   }

@@ -100,10 +100,10 @@ export class PublishDoor {
     inbound.begun(0)
     release
       .then(
-        () => {
+        isStored => {
           // PUBREC is sent first, even if the client has not waited for it.
           acks.flush()
-          this.#connection.send(codec.pubcomp(messageId, true))
+          this.#connection.send(codec.pubcomp(messageId, isStored))
         },
         (error: Error) => this.#connection.close(error),
       )

@@ -24,7 +24,7 @@ export interface Codec {
   acknowledges(error: unknown, qos: QoS): error is ThingwireError
   /** PUBACKs and PUBRECs, in the order of the outcomes; empty if all are of QoS 0. */
   acks(outcomes: readonly PublishOutcome[]): Buffer
-  /** @param isKnown whether a PUBLISH with this packet id was received */
+  /** @param isKnown whether a PUBLISH with this packet id is stored or relayed; a refused one has freed the id */
   pubcomp(messageId: number, isKnown: boolean): Buffer
   /** @param outcomes of each filter of the SUBSCRIBE, in its order */
   suback(messageId: number, outcomes: readonly FilterOutcome[]): Buffer
@@ -40,6 +40,8 @@ export interface BrokerPackets {
   readonly bytes: Buffer | undefined
   /** The message at QoS 1 or 2 among them, if its acknowledgement counts; undefined otherwise. */
   readonly unacked?: { readonly messageId: number; readonly qos: QoS } | undefined
+  /** Whether the packet must not wait behind messages: the client acknowledges none of them before it has a PUBREL. */
+  readonly isUrgent?: boolean
 }
 
 const mostPacketIds = 65_535

@@ -35,7 +35,7 @@ const receiveMaximum = 256
 const success = 0
 const unspecified = 0x80
 const lostLock = 0x8e
-const nothing = Buffer.alloc(0)
+const _nothing = Buffer.alloc(0)
 const noProperties = Buffer.of(0)
 /** Not a property of MQTT. In the packets that Aedes writes, it stands first in those that are to have RETAIN. */
 const retainMark = 0x7f
@@ -66,7 +66,7 @@ const ackCodes: ReadonlySet<number | undefined> = new Set([0x83, 0x87, 0x90, 0x9
 export class Codec5 implements Codec {
   readonly #longest: number
   /** Topic aliases towards the client, by topic. */
-  readonly #aliases = new Map<string, number>()
+  #aliases: Map<string, number> | undefined
   #asked: Properties = {}
   /** Whether CONNECT was answered. */
   #isAnswered = false
@@ -109,7 +109,7 @@ export class Codec5 implements Codec {
 
   publish(publish: OutgoingPublish): Buffer | undefined {
     const { topic, identifier = 0, correlationData } = publish
-    const known = this.#aliases.get(topic)
+    const known = this.#aliases?.get(topic)
     const topicAlias = known ?? this.#nextAlias()
     const properties = [
       ...(topicAlias === undefined ? [] : [Buffer.of(0x23, topicAlias >> 8, topicAlias & 0xff)]),
@@ -122,13 +122,16 @@ export class Codec5 implements Codec {
       properties.length === 0 ? noProperties : writeProperties(...properties),
     )
     if (!this.#takes(packet)) return undefined
-    if (known === undefined && topicAlias !== undefined) this.#aliases.set(topic, topicAlias)
+    if (known === undefined && topicAlias !== undefined) {
+      this.#aliases ??= new Map()
+      this.#aliases.set(topic, topicAlias)
+    }
     return packet
   }
 
   /** The next unused topic alias; undefined if the client takes no more. */
   #nextAlias(): number | undefined {
-    const { size } = this.#aliases
+    const size = this.#aliases?.size ?? 0
     return size < Math.min(this.#asked.topicAliasMaximum ?? 0, mostAliases) ? size + 1 : undefined
   }
 
@@ -150,7 +153,7 @@ export class Codec5 implements Codec {
   fromBroker(_bytes: Buffer, packets: readonly Buffer[]): readonly BrokerPackets[] {
     return packets.map(each => {
       const header = headerAt(each, 0)
-      if (!header || typeOf(header.firstByte) !== types.publish) return { bytes: each }
+      if (!header || typeOf(header.firstByte) !== types.publish) return { bytes: each, isUrgent: true }
       const qos = qosOf(header.firstByte) as QoS
       const topicEnd = header.start + 2 + each.readUInt16BE(header.start)
       const unacked = qos === 0 ? undefined : { messageId: each.readUInt16BE(topicEnd), qos }

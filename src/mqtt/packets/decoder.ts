@@ -45,8 +45,9 @@ export class Decoder {
   #isFirst = true
   /** Of the version that CONNECT chose. */
   codec: Codec = mqtt311
-  /** Topics by topic alias, in MQTT 5. */
-  readonly #aliases = new Map<number, string>()
+  #is5 = false
+  /** Topics by topic alias, in MQTT 5; undefined if the client has sent none. */
+  #aliases: Map<number, string> | undefined
   /** Contains the packet that the sink is taking, from `#start` (inclusive) to `#end` (exclusive). */
   #current: Buffer = nothing
   #start = 0
@@ -129,10 +130,6 @@ export class Decoder {
     return header
   }
 
-  get #is5(): boolean {
-    return this.codec instanceof Codec5
-  }
-
   #decode(header: Header, bytes: Buffer, place: number, end: number): Packet {
     const { firstByte, start } = header
     this.#isFirst = false
@@ -155,6 +152,7 @@ export class Decoder {
     }
     const codec = new Codec5(this.#longest)
     this.codec = codec
+    this.#is5 = true
     const { connect, properties } = decodeConnect5(fields)
     codec.heard(properties)
     return connect
@@ -176,6 +174,7 @@ export class Decoder {
       const rule = `a topic alias must be from 1 to ${topicAliasMaximum}, but it is ${topicAlias}`
       throw new MalformedPacket(rule, 'topic_alias')
     }
+    this.#aliases ??= new Map()
     if (publish.topic !== '') this.#aliases.set(topicAlias, publish.topic)
     const topic = this.#aliases.get(topicAlias)
     if (topic === undefined)
@@ -192,7 +191,7 @@ export class Decoder {
     const idEnd = qosOf(firstByte) === 0 ? idStart : idStart + 2
     const payloadStart = idEnd + 4
     if (payloadStart > end || bytes[idEnd] !== 3 || bytes[idEnd + 1] !== aliasProperty) return undefined
-    const topic = this.#aliases.get(bytes.readUInt16BE(idEnd + 2))
+    const topic = this.#aliases?.get(bytes.readUInt16BE(idEnd + 2))
     const messageId = idEnd === idStart ? 0 : bytes.readUInt16BE(idStart)
     if (topic === undefined || (messageId === 0 && idEnd !== idStart)) return undefined
     return publishOf(firstByte, topic, messageId, bytes.subarray(payloadStart, end))

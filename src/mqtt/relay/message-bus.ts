@@ -84,8 +84,8 @@ export class MessageBus {
     const { topic, qos, retain, brokerId, brokerCounter, payload } = packet
     // `$SYS` topics are about one broker only.
     if (!this.#parts.nodes.isAlone && !topic.startsWith('$SYS/')) {
-      const { properties, from, isRetained, expiresAt } = extrasOf(packet)
-      const extras = { from, isRetained, expiresAt, properties: properties?.toString('base64') }
+      const { properties, ...rest } = extrasOf(packet)
+      const extras = { ...rest, properties: properties?.toString('base64') }
       const head = { kind: 'message', topic, qos, retain, brokerId, brokerCounter, extras }
       this.#send(head, Buffer.from(payload))
     }
