@@ -19,13 +19,18 @@ const opened: readonly (readonly [name: string, extent: Extent])[] = [
   ['format-1-runs', 'sessions'],
   ['format-1-topics', 'topics'],
   ['format-1-packed', 'topics'],
+  ['format-4-topics', 'topics'],
 ]
 const refused = ['format-1-first', 'format-2', 'format-3']
 const openedInRedis: readonly (readonly [name: string, extent: Extent])[] = [
   ['format-1-holds', 'sessions'],
   ['format-1-topics', 'topics'],
+  ['format-3-topics', 'topics'],
 ]
 const refusedInRedis = ['format-1-first', 'format-2']
+
+/** @param name of a fixture */
+const formatOf = (name: string) => name.split('-')[1]
 
 const adminKey = 'a'.repeat(32)
 
@@ -58,10 +63,10 @@ test.each(opened)('a store of %s is opened whole, and is one of today from then 
   await putStore(backup, location)
   expect(await runCli({ args: ['check', '--data-dir', dataDir] })).toMatchObject({ code: 0 })
   const server = await serverOn({ dataDir })
-  await server.logged(/the store was upgraded from format 1 to format 4/)
+  await server.logged(new RegExp(`the store was upgraded from format ${formatOf(name)} to format 5`))
   await expectContent(server, extent, temperatures)
   await server.stop()
-  expect(await formatIn(location)).toBe('4')
+  expect(await formatIn(location)).toBe('5')
   expect(await runCli({ args: ['check', '--data-dir', dataDir] })).toMatchObject({ code: 0 })
 })
 
@@ -102,15 +107,15 @@ test.each(refused)('a backup of %s is refused in a line, and nothing is left', a
 test('a backup of a newer format is refused in a line', async () => {
   const { dataDir, file, backup } = await directories('format-1-packed')
   const newer = backup.frames.map(
-    ([key, value]) => [key, `${key}` === 'm:format' ? Buffer.from('5') : value] as const,
+    ([key, value]) => [key, `${key}` === 'm:format' ? Buffer.from('6') : value] as const,
   )
   await writeFile(file, encodeBackup({ ...backup, frames: newer }))
   const { code, stderr } = await runCli({ args: ['restore', file, '--data-dir', dataDir] })
   expect({ code, stderr }).toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/it has format 5, but this version/),
+    stderr: expect.stringMatching(/it has format 6, but this version/),
   })
-  const line = Buffer.from('thingwire backup 5\n')
+  const line = Buffer.from('thingwire backup 6\n')
   await writeFile(file, encodeBackup({ ...backup, line }))
   const later = await runCli({ args: ['restore', file, '--data-dir', dataDir] })
   expect(later).toMatchObject({ code: 1, stderr: expect.stringMatching(/or it is from a newer version/) })
@@ -144,9 +149,9 @@ test.each(openedInRedis)(
     await putRedisStore(name, client)
     const environment = { THINGWIRE_REDIS_URL: url, THINGWIRE_ADMIN_KEY: adminKey }
     const server = await serverOn({ environment })
-    await server.logged(/the store was upgraded from format 1 to format 3/)
+    await server.logged(new RegExp(`the store was upgraded from format ${formatOf(name)} to format 4`))
     await expectContent(server, extent, fewTemperatures)
-    expect(await client.hget(redisKeys('thingwire').meta, 'format')).toBe('3')
+    expect(await client.hget(redisKeys('thingwire').meta, 'format')).toBe('4')
   },
 )
 

@@ -29,7 +29,7 @@ async function change(location: string, key: string, value: string | undefined):
 test('open() gives a new store its format and an identity of its own, and keeps them', async () => {
   const [one, other] = [await newStore(), await newStore()]
   const identity = await storedAs(one, 'm:identity')
-  expect(await storedAs(one, 'm:format')).toBe(Buffer.from('4').toString('hex'))
+  expect(await storedAs(one, 'm:format')).toBe(Buffer.from('5').toString('hex'))
   expect(identity).toMatch(/^[0-9a-f]{32}$/)
   expect(await storedAs(other, 'm:identity')).not.toBe(identity)
   await (await openStore(createLevelStore({ location: one }))).close()
@@ -46,7 +46,7 @@ test('open() says once that it has made a store', async () => {
 })
 
 test('open() refuses a format that it does not know, and changes nothing', async () => {
-  for (const format of ['2', '3', '5', '0', 'x']) {
+  for (const format of ['2', '3', '6', '0', 'x']) {
     const location = await newStore()
     await change(location, 'm:format', format)
     await expect(openStore(createLevelStore({ location }))).rejects.toThrow('it has format')

@@ -13,8 +13,8 @@ import { scan } from './scan.ts'
  * format of the store. A version refuses a backup with a line that it does not know. See the diagram in docs/reference/storage.md.
  */
 const firstLine = `thingwire backup ${formatVersion}\n`
-/** First line of the backups of all earlier formats. */
-const olderFirstLine = 'thingwire backup 1\n'
+/** First lines of the backups of earlier formats; all before 4 have the first one. */
+const olderFirstLines = ['thingwire backup 1\n', 'thingwire backup 4\n']
 const closing = 0xffffffff
 const digestLength = 32
 /** Maximum length of a key or value in a backup, in bytes. A greater length means damage, and no memory is allocated for it. */
@@ -89,7 +89,7 @@ async function* readFrames(source: AsyncIterable<Uint8Array>): AsyncIterable<[Bu
   const line = (await bytes.take(firstLine.length)).toString('latin1')
   if (line.startsWith('{"thingId"'))
     throw new Error('cannot restore: the file is an export; use thingwire import to read it')
-  if (line !== firstLine && line !== olderFirstLine) {
+  if (line !== firstLine && !olderFirstLines.includes(line)) {
     throw new Error('cannot restore: the file is not a Thingwire backup, or it is from a newer version')
   }
   const digest = createHash('sha256')

@@ -9,10 +9,10 @@ import { type Level, lastEntry } from './scan.ts'
  * entry needs a version number that was never used: a build assumes a fixed layout for each version number that it knows.
  * docs/reference/storage.md lists all versions.
  */
-export const formatVersion = 4
+export const formatVersion = 5
 
-/** An older format. All its entries are also valid in the current format. */
-const readFormat = '1'
+/** Older formats. All their entries are also valid in the current format. */
+const readFormats = ['1', '4']
 
 const identityLength = 16
 
@@ -67,7 +67,7 @@ export async function formatProblem(level: Level): Promise<string | undefined> {
   const format = stored?.toString()
   if (format === String(formatVersion)) return undefined
   if (format === undefined) return 'it is not a Thingwire store'
-  const isRead = format === readFormat && identity !== undefined
+  const isRead = readFormats.includes(format) && identity !== undefined
   if (isRead && (await hasResourcesByKey(level))) return undefined
   // A store without an identity is also from an early version.
   const isOld = isRead || (identity === undefined && ['1', '2', '3'].includes(format))
@@ -77,7 +77,7 @@ export async function formatProblem(level: Level): Promise<string | undefined> {
   if (format === '2' || format === '3') {
     return `it has format ${format}, which an older version wrote into a newer version's store: restore a backup made before that`
   }
-  return `it has format ${format}, but this version only knows formats ${readFormat} and ${formatVersion}: use the version that wrote it, or restore a backup made before that`
+  return `it has format ${format}, but this version only knows formats ${readFormats.join(', ')} and ${formatVersion}: use the version that wrote it, or restore a backup made before that`
 }
 
 /** Upgrades the format of a store before this version writes to it. @returns the previous format if it was different */

@@ -2,9 +2,9 @@ import { redisKeys } from '../keys.ts'
 import { type Client, pairsIn, type Reply, Script } from '../script.ts'
 
 /** Version of the keys, their contents, and the documents (docs/reference/storage.md). A new kind of entry needs a new version. */
-export const formatVersion = 3
-/** An older format. All its entries are also valid in the current format. */
-const readFormat = 1
+export const formatVersion = 4
+/** Older formats. All their entries are also valid in the current format. */
+const readFormats = [1, 3]
 /** Number of hash slots over which things are distributed. The format allows up to 16; this version supports one. */
 const partitions = '1'
 
@@ -18,12 +18,14 @@ const openScript = new Script('open-format')
  * of an older version, or is only half migrated
  */
 export async function openFormat(client: Client, prefix: string): Promise<string | undefined> {
-  const reply = await openScript.run(client, redisKeys(prefix).head, [formatVersion, readFormat, partitions])
+  const formats = [formatVersion, partitions, ...readFormats]
+  const reply = await openScript.run(client, redisKeys(prefix).head, formats)
   const [outcome, meta] = reply as readonly [Buffer, Reply]
   const stored = Object.fromEntries(pairsIn(meta).map(([name, value]) => [name, value.toString()]))
   const problem = problemOf(stored, outcome.toString())
   if (problem !== undefined) throw new Error(`cannot use the store "${prefix}" in Redis: ${problem}`)
-  return outcome.toString() === 'taken' ? String(readFormat) : undefined
+  const [, before] = outcome.toString().split('taken ')
+  return before
 }
 
 function problemOf(stored: Readonly<Record<string, string>>, outcome: string): string | undefined {
@@ -37,9 +39,9 @@ function problemOf(stored: Readonly<Record<string, string>>, outcome: string): s
   if (outcome === 'old' || format === '2') {
     return `it has format ${format} of an early version, which this version cannot read: export the readings with that version, and import them into a new store`
   }
-  const isKnown = format === String(formatVersion) || format === String(readFormat)
+  const isKnown = [formatVersion, ...readFormats].map(String).includes(format ?? '')
   if (!isKnown) {
-    return `it has format ${format}, but this version only knows formats ${readFormat} and ${formatVersion}: use the version that wrote it, or go back to a copy of Redis made before that`
+    return `it has format ${format}, but this version only knows formats ${readFormats.join(', ')} and ${formatVersion}: use the version that wrote it, or go back to a copy of Redis made before that`
   }
   return stored.partitions === partitions
     ? undefined

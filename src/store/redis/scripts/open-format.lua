@@ -1,10 +1,12 @@
 #!lua
 -- Creates the format of a new store. Upgrades a store of an older format that this version reads, unless a node uses the store:
 -- that node has an older version, and could not read new entries.
--- ARGV     format of this version, the older format, number of partitions
--- returns  `taken` if the store was upgraded, `old` if it has the oldest format, whose number is the same as the older one's,
+-- ARGV     format of this version, number of partitions, the older formats
+-- returns  `taken <format>` if the store of that format was upgraded, `old` if it has the oldest format, whose number is also 1,
 --          `used` if a node uses it, else an empty string; then the fields and values of `meta`
-local meta, format, older = base .. 'meta', ARGV[1], ARGV[2]
+local meta, format, partitions = base .. 'meta', ARGV[1], ARGV[2]
+local older = {}
+for place = 3, #ARGV do older[ARGV[place]] = true end
 
 -- In the oldest stores, the text of a commit begins with JSON instead of the name of a node.
 local function is_oldest()
@@ -27,12 +29,12 @@ end
 
 local function open()
   local stored, migration = unpack(redis.call('HMGET', meta, 'format', 'migration'))
-  if migration or (stored and stored ~= older) then return '' end
-  if stored and redis.call('HGET', meta, 'partitions') ~= ARGV[3] then return '' end
+  if migration or (stored and not older[stored]) then return '' end
+  if stored and redis.call('HGET', meta, 'partitions') ~= partitions then return '' end
   if stored and is_oldest() then return 'old' end
   if stored and is_used() then return 'used' end
-  redis.call('HSET', meta, 'format', format, 'partitions', ARGV[3])
-  return stored and 'taken' or ''
+  redis.call('HSET', meta, 'format', format, 'partitions', partitions)
+  return stored and 'taken ' .. stored or ''
 end
 
 local outcome = open()
