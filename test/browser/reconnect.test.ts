@@ -1,9 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { createThing, write } from '../helpers/http-client.ts'
+import { ask, createThing, type Session, write } from '../helpers/http-client.ts'
+import { pathOfTest, serverOfTest } from '../helpers/of-test.ts'
 import { startServer } from '../helpers/server-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { TestBrowser } from './browser.ts'
-import { expectText, signIn } from './dashboard.ts'
+import { createNamedThing, expectText, signIn } from './dashboard.ts'
 
 const browser = new TestBrowser()
 /** What Chromium itself says about a server that is away. */
@@ -30,6 +31,28 @@ test('the page says that it is not live while the server is away, and goes on by
   await write(server, thing, { values: [{ key: 'depth', value: 11.5 }] })
   await expectText(value, '11.5')
   expect(await page.evaluate(body => document.body === body, isLoadedOnce)).toBe(true)
+})
+
+test('the page signs out when it is back from a broken network, if its session was revoked meanwhile', async () => {
+  const server = await serverOfTest()
+  const network = await pathOfTest(Number(new URL(server.url).port))
+  const { thingId } = await createNamedThing(server, 'buoy')
+  const body = { things: [thingId], access: 'read' }
+  const { sessionToken, sessionId } = await ask<Session>(server, 'POST', '/v2/admin/sessions', body)
+  const expectedErrors = new RegExp(`${away.source}|status of 401`)
+  const url = `http://127.0.0.1:${network.port}`
+  const page = await browser.open(url, { expectedErrors })
+  await signIn(page, sessionToken)
+  await page.getByRole('link', { name: 'buoy' }).waitFor()
+  // Other pages would ask over HTTP by themselves after a while.
+  await page.goto(`${url}/#/things/${thingId}/connect`)
+  await page.getByText('Nothing has arrived').waitFor()
+
+  network.refuse()
+  await page.getByRole('status').filter({ hasText: 'The connection was lost' }).waitFor()
+  await ask(server, 'DELETE', `/v2/admin/sessions/${sessionId}`)
+  network.restore()
+  await expectText(page.getByRole('alert'), 'You were signed out')
 })
 
 test('the page of the operator, opened while the server is away, is there when the server is back', async () => {

@@ -12,12 +12,12 @@ import { serverOfTest, serverOfTests } from '../../helpers/of-test.ts'
 import { freePort } from '../../helpers/redis-server.ts'
 import { startServer } from '../../helpers/server-process.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
-import { canRun, startProgram } from './device-program.ts'
+import { type Run, runsOf, startProgram } from './device-program.ts'
 
 /** The programs of the page on links that lose what the server answers, and in front of a server that starts after them. */
 
 const server = serverOfTests()
-const programs = snippets.filter(canRun)
+const programs = snippets.flatMap(snippet => runsOf(snippet).map(run => ({ snippet, run })))
 const isHttp = (snippet: Snippet) => snippet.tls === undefined
 const boardReadings = 6
 /** Of the programs that go on for ever: changed so that they send some readings, without a pause, with their numbers as values. */
@@ -67,6 +67,7 @@ const accidents: Readonly<Record<string, Fates>> = {
 const mqttAccidents: Readonly<Record<string, Fates>> = {
   'the connection is closed in place of CONNACK': { 'connack 1': 'closed' },
   'CONNACK is lost': { 'connack 1': 'lost' },
+  'CONNACK says that the server is not available': { 'connack 1': 'unavailable' },
   'CONNACK is lost, and the next answer with its connection': {
     'connack 1': 'silent',
     'answer 1': 'closed',
@@ -81,17 +82,17 @@ const boardAccidents: Readonly<Record<string, Fates>> = {
   'half of the fifth write arrives': { 'write 5': 'halved' },
 }
 
-const rows = programs.flatMap(snippet => {
+const rows = programs.flatMap(({ snippet, run }) => {
   const more = isHttp(snippet) ? {} : mqttAccidents
   const all = { ...accidents, ...more, ...(isBoard(snippet) && boardAccidents) }
-  return Object.entries(all).map(([accident, fates]) => ({ snippet, accident, fates }))
+  return Object.entries(all).map(([accident, fates]) => ({ snippet, run, accident, fates }))
 })
 
 it('every reading arrives once over a link that loses what is answered', async () => {
   const outcomes = await Promise.all(rows.map(outcomeOf))
   expect(outcomes).toEqual(
-    rows.map(({ snippet, accident, fates }) => ({
-      name: snippet.name,
+    rows.map(({ snippet, run, accident, fates }) => ({
+      name: run.name,
       accident,
       met: Object.keys(fates).toSorted(),
       code: 0,
@@ -100,15 +101,15 @@ it('every reading arrives once over a link that loses what is answered', async (
   )
 })
 
-async function outcomeOf({ snippet, accident, fates }: (typeof rows)[number]) {
+async function outcomeOf({ snippet, run, accident, fates }: (typeof rows)[number]) {
   const thing = await createThing(server())
   const { url, mqttUrl } = server()
   const protocol = isHttp(snippet) ? 'http' : 'mqtt'
   const path = await openLossyPath(protocol, Number(new URL(isHttp(snippet) ? url : mqttUrl).port), fates)
   onTestFinished(() => path.close())
-  const { code, output } = await (await start(snippet, endpointAt(thing, path.port, path.port))).exited
+  const { code, output } = await (await start(snippet, run, endpointAt(thing, path.port, path.port))).exited
   const values = code === 0 ? await storedValues(server(), thing, 'temperature') : output
-  return { name: snippet.name, accident, met: path.met.toSorted(), code, values }
+  return { name: run.name, accident, met: path.met.toSorted(), code, values }
 }
 
 it('every reading arrives at a server that starts after the program', async () => {
@@ -119,9 +120,10 @@ it('every reading arrives at a server that starts after the program', async () =
   const things = await Promise.all(programs.map(() => createThing(first)))
   await first.stop()
   const running = await Promise.all(
-    programs.map(async (snippet, place) => {
+    programs.map(async ({ snippet, run }, place) => {
       const thing = things[place] as Thing
-      return { snippet, thing, program: await start(snippet, endpointAt(thing, ports.http, ports.mqtt)) }
+      const program = await start(snippet, run, endpointAt(thing, ports.http, ports.mqtt))
+      return { run, thing, program }
     }),
   )
   await Promise.all(
@@ -129,13 +131,17 @@ it('every reading arrives at a server that starts after the program', async () =
   )
   const later = await serverOfTest({ dataDir, args })
   const outcomes = await Promise.all(
-    running.map(async ({ snippet, thing, program }) => {
+    running.map(async ({ run, thing, program }) => {
       const { code, output } = await program.exited
       const values = code === 0 ? await storedValues(later, thing, 'temperature') : output
-      return { name: snippet.name, code, values }
+      return { name: run.name, code, values }
     }),
   )
-  const expected = programs.map(snippet => ({ name: snippet.name, code: 0, values: expectedOf(snippet) }))
+  const expected = programs.map(({ snippet, run }) => ({
+    name: run.name,
+    code: 0,
+    values: expectedOf(snippet),
+  }))
   expect(outcomes).toEqual(expected)
 })
 
@@ -143,9 +149,9 @@ function endpointAt({ thingToken }: Thing, httpPort: number, mqttPort: number): 
   return { host: '127.0.0.1', mqttPort, httpUrl: `http://127.0.0.1:${httpPort}`, token: thingToken }
 }
 
-async function start(snippet: Snippet, endpoint: Endpoint): Promise<Program> {
+async function start(snippet: Snippet, run: Run, endpoint: Endpoint): Promise<Program> {
   const text = snippet.text(endpoint)
-  return await startProgram(snippet, endpoint, finite.get(snippet)?.(text) ?? text)
+  return await startProgram(snippet, endpoint, { text: finite.get(snippet)?.(text) ?? text, run })
 }
 
 function expectedOf(snippet: Snippet): readonly number[] {

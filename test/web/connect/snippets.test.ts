@@ -11,7 +11,7 @@ import type { Exit } from '../../helpers/child.ts'
 import { createThing, type Thing } from '../../helpers/http-client.ts'
 import { connectMqtt } from '../../helpers/mqtt-client.ts'
 import { serverOfTests } from '../../helpers/of-test.ts'
-import { canRun, startProgram } from './device-program.ts'
+import { debianPython, runsOf, startProgram } from './device-program.ts'
 
 const server = serverOfTests()
 const succeeded = { code: 0, signal: null }
@@ -34,7 +34,7 @@ describe('snippets', () => {
     const thing = await createThing(server())
     const endpoint = endpointOf(thing)
     const text = snippet.text(endpoint).replace(/sleep\(10(_000)?\)/, 'sleep(0)')
-    await startProgram(snippet, endpoint, text)
+    await startProgram(snippet, endpoint, { text })
     const values = await valuesOnceStored(server(), thing, 'temperature', 3)
     expect(values.slice(0, 3)).toEqual([21.5, 21.5, 21.5])
   })
@@ -64,7 +64,7 @@ describe('snippets', () => {
   it('curl sends what is refused once, and says so', async () => {
     const thing = await createThing(server())
     const endpoint = endpointOf(thing)
-    const program = await startProgram(curl, endpoint, curl.text(endpoint).replace('temperature', 'no key'))
+    const program = await startProgram(curl, endpoint, { text: withBadKey(curl, endpoint) })
     expect(await program.exited).toMatchObject({ code: 1, output: expect.stringMatching(/ HTTP 400\n$/) })
     expect(await refusals(thing)).toHaveLength(1)
   })
@@ -73,7 +73,9 @@ describe('snippets', () => {
     const thing = await createThing(server())
     const endpoint = endpointOf(thing)
     const text = micropython.text(endpoint).replace('"value": 21.5', '"value": [None, 21.5][count > 1]')
-    const program = await startProgram(micropython, endpoint, text.replace('sleep(10)', 'sleep(0)'))
+    const program = await startProgram(micropython, endpoint, {
+      text: text.replace('sleep(10)', 'sleep(0)'),
+    })
     await program.said(/not stored: 400/)
     await valuesOnceStored(server(), thing, 'temperature', 1)
     expect(await refusals(thing)).toHaveLength(1)
@@ -85,21 +87,41 @@ describe('snippets', () => {
   ])('%s sends no NaN, and goes on', async (_name, snippet, sensor) => {
     const thing = await createThing(server())
     const endpoint = endpointOf(thing)
-    const text = snippet.text(endpoint).replace(/sleep\(10(_000)?\)/, 'sleep(0)')
-    await startProgram(snippet, endpoint, text.replace('temperature = 21.5', `temperature = ${sensor}`))
+    const text = snippet
+      .text(endpoint)
+      .replace(/sleep\(10(_000)?\)/, 'sleep(0)')
+      .replace('temperature = 21.5', `temperature = ${sensor}`)
+    await startProgram(snippet, endpoint, { text })
     const values = await valuesOnceStored(server(), thing, 'temperature', 3)
     expect(new Set(values)).toEqual(new Set([21.5]))
     expect(await refusals(thing)).toEqual([])
   })
 
-  it('nothing promises that a write was not refused', async () => {
+  it.each([
+    ['Python', python],
+    ['Node', node],
+  ])('%s says that a write is stored, or why it is refused, and goes on', async (_name, snippet) => {
+    const thing = await createThing(server())
+    const endpoint = endpointOf(thing)
+    const stored = await startProgram(snippet, endpoint)
+    await stored.said(/^stored\n/)
+    const text = withBadKey(snippet, endpoint).replace(/sleep\(10(_000)?\)/, 'sleep(0)')
+    const refused = await startProgram(snippet, endpoint, { text })
+    const [first, second] = await refused.said(/^refused: (.*)\nrefused: (.*)\n/)
+    expect(await refusals(thing)).toContainEqual(expect.objectContaining({ message: first }))
+    expect([first, second]).toEqual(Array(2).fill(expect.stringMatching(/^values\[0\]: key must be /)))
+  })
+
+  it('Python does not say of a refused write that it is stored, whatever Debian has of paho', async () => {
     const endpoint = endpointOf(await createThing(server()))
-    for (const { text, tls } of snippets) if (tls) expect(text(endpoint)).not.toMatch(/['"]stored['"]/)
+    const text = withBadKey(python, endpoint)
+    const program = await startProgram(python, endpoint, { text, run: debianPython })
+    await program.said(/^(refused: values\[0\]: key|received: if it was refused, the thing's page says why)/)
   })
 
   it('that cannot run in a test say so', () => {
     const untested = snippets.filter(({ delivery }) => delivery.includes('tests of Thingwire cannot run'))
-    expect(untested).toEqual(snippets.filter(snippet => !canRun(snippet)))
+    expect(untested).toEqual(snippets.filter(snippet => runsOf(snippet).length === 0))
   })
 
   it.each(snippets.map(snippet => [snippet.name, snippet] as const))(
@@ -128,6 +150,10 @@ describe('snippets', () => {
 function endpointOf({ thingToken }: Thing): Endpoint {
   const { hostname, port } = new URL(server().mqttUrl)
   return { host: hostname, mqttPort: Number(port), httpUrl: server().url, token: thingToken }
+}
+
+function withBadKey(snippet: Snippet, endpoint: Endpoint): string {
+  return snippet.text(endpoint).replace(/(['"])temperature\1/, '$1no key$1')
 }
 
 async function run(snippet: Snippet, endpoint: Endpoint): Promise<Exit> {

@@ -31,8 +31,8 @@ export interface LiveConnection {
 const firstReconnect = 1_000
 const lastReconnect = 5_000
 
-/** CONNACK return codes for a refused credential (MQTT 3.1.1, 3.2.2.3). */
-const refusals: readonly unknown[] = [4, 5]
+/** CONNACK reason codes for a refused credential: it is unknown, it may not connect, or its address has sent too many unknown ones. */
+const refusals: readonly unknown[] = [0x86, 0x87, 0x9f]
 
 /** @param onDoubt called when the credential may have become invalid: the server refused it or closed a connection */
 export function connectLive(credential: string, onDoubt: () => void): LiveConnection {
@@ -40,9 +40,9 @@ export function connectLive(credential: string, onDoubt: () => void): LiveConnec
   const subscribers = new Map<string, Set<OnMessage>>()
   const toSubscribe = new Set<string>()
   const client = mqtt.connect(addressOf('/mqtt').replace(/^http/, 'ws'), {
-    protocolVersion: 4,
+    protocolVersion: 5,
     clientId: `dashboard-${crypto.getRandomValues(new Uint32Array(2)).join('-')}`,
-    // MQTT 3.1.1 has no password without a user name (MQTT-3.1.2-22). The server checks only the password.
+    // mqtt.js sends no password without a user name. The server checks only the password.
     username: 'dashboard',
     password: credential,
     keepalive: 20,

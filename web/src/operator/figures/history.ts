@@ -72,7 +72,7 @@ export function rejectedConnectionsOf(history: History): readonly Refusals[] {
 
 /** 0 means accepted, and 3 is not the client's fault. */
 const connackTexts: ReadonlyMap<string, string> = new Map([
-  ['1', 'MQTT CONNACK 1: not MQTT 3.1 or 3.1.1'],
+  ['1', 'MQTT CONNACK 1: not MQTT 3.1, 3.1.1 or 5'],
   ['2', 'MQTT CONNACK 2: bad client id'],
   ['4', 'MQTT CONNACK 4: unknown credential'],
   ['5', 'MQTT CONNACK 5: not allowed'],

@@ -2,9 +2,10 @@ import type { Snippet } from '../snippet.ts'
 
 export const python: Snippet = {
   name: 'Python',
-  needs: 'pip install paho-mqtt (1.6 and 2 both work).',
+  needs:
+    'pip install paho-mqtt. Version 1.6, which is in Debian 12 and Raspberry Pi OS, works too, but cannot say why a write is refused.',
   delivery:
-    'QoS 1: paho keeps the reading, connects again when the connection breaks, and sends the reading again. The program takes a reading every 10 seconds, and no new one until the answer comes. The answer comes when the server has stored the write, or has refused it for good. The thing’s page shows a refusal and its reason. The reading has a datetime: if it is sent twice, the server stores it once.',
+    'QoS 1: paho keeps the reading, connects again when the connection breaks, and sends the reading again. The program takes a reading every 10 seconds, and no new one until the answer comes. The answer comes when the server has stored the write, or has refused it for good. In MQTT 5 the answer has the reason of a refusal, and the program prints it. The reading has a datetime: if it is sent twice, the server stores it once.',
   tls: 'Call client.tls_set() before client.connect_async().',
   text: ({ host, mqttPort, token }) => `import contextlib
 import json
@@ -21,15 +22,26 @@ HOST = "${host}"
 PORT = ${mqttPort}
 TOKEN = "${token}"
 
-if hasattr(mqtt, "CallbackAPIVersion"):  # paho-mqtt 2
-    client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2)
-else:
+if hasattr(mqtt, "CallbackAPIVersion"):
+    client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, protocol=mqtt.MQTTv5)
+else:  # paho-mqtt 1.6 gives no program the reason of a refusal
     client = mqtt.Client()
 client.username_pw_set(TOKEN)
 events = queue.Queue()
+
+
+def on_publish(client, userdata, message, code=None, properties=None):
+    if code is None:
+        events.put("received: if it was refused, the thing's page says why")
+    elif code.is_failure:
+        events.put(f"refused: {getattr(properties, 'ReasonString', code)}")
+    else:
+        events.put("stored")
+
+
 client.on_connect = lambda *args: events.put(args[3])  # 0, or why not
 client.on_connect_fail = lambda *args: print("no connection: trying again", flush=True)
-client.on_publish = lambda *args: events.put("received")
+client.on_publish = on_publish
 client.connect_async(HOST, PORT)
 client.loop_start()  # connects, and again whenever the connection breaks
 
@@ -39,7 +51,7 @@ def send(write):
     # On each connection, until the answer.
     client.publish(f"things/{TOKEN}/write", json.dumps(write), qos=1)
     event = None
-    while event != "received":
+    while not isinstance(event, str):
         try:
             event = events.get(timeout=30)
         except queue.Empty:
@@ -47,9 +59,9 @@ def send(write):
             # Without the connection paho makes a new one.
             with contextlib.suppress(AttributeError, OSError):
                 client.socket().shutdown(socket.SHUT_RDWR)
-        if event in (4, 5, 134, 135):  # paho-mqtt 2 calls them 134 and 135
-            sys.exit(f"no connection: {event} (4: wrong token)")
-    print("received: if it was refused, the thing's page says why", flush=True)
+        if event in (4, 5, 0x86, 0x87, 0x9F):  # 4 and 5 are of MQTT 3.1.1
+            sys.exit(f"no connection: {event} (wrong token?)")
+    print(event, flush=True)
 
 
 while True:
