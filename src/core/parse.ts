@@ -13,7 +13,7 @@ const example = '{"values":[{"key":"temperature","value":21.5}]}'
 
 export const writeIdForm = /^[\x20-\x7e]{1,64}$/
 
-/** The flags of an HTTP query, which override the flags in the body, and the write id from the Idempotency-Key header. */
+/** The flags of an HTTP query, which override the flags in the body, and the write id from the Idempotency-Key header; or User Properties. */
 export interface WriteOptions {
   readonly store?: boolean | undefined
   readonly broadcast?: boolean | undefined
@@ -57,7 +57,10 @@ export function parseWrite(body: Uint8Array | object, context: ParseContext): Pa
     const envelope = parseObject(body)
     const idOfBody = writeId(envelope.id)
     if (id !== undefined && idOfBody !== undefined && id !== idOfBody)
-      throw new ThingwireError('invalid_write_id', 'the id of the body must equal the Idempotency-Key header')
+      throw new ThingwireError(
+        'invalid_write_id',
+        'the id of the body must equal the Idempotency-Key header, or the User Property id of MQTT 5',
+      )
     id ??= idOfBody
     const forbidden = forbiddenMemberOf(envelope)
     if (forbidden)

@@ -4,20 +4,26 @@ import { Ajv } from 'ajv'
 import addFormats from 'ajv-formats'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createThing, readAll, type Thing, write } from '../helpers/http-client.ts'
-import { isMessageOn, type MqttClient } from '../helpers/mqtt-client.ts'
+import { isMessageOn, type MqttClient, type Payload } from '../helpers/mqtt-client.ts'
 import { mqttOfTest } from '../helpers/of-test.ts'
 import { type DocumentedServer, openDocumentedServer } from './documented-server.ts'
 import { type Matcher, matcherOf, type Schema } from './matcher.ts'
 
 interface AsyncApi {
   readonly asyncapi: string
-  readonly servers: Readonly<Record<string, { readonly host: string; readonly pathname?: string }>>
+  readonly servers: Readonly<Record<string, ServerObject>>
   readonly channels: Readonly<Record<string, { readonly address: string }>>
   readonly operations: Readonly<Record<string, OperationObject>>
   readonly components: {
     readonly messages: Readonly<Record<string, MessageObject>>
     readonly schemas: Readonly<Record<string, Schema>>
   }
+}
+
+interface ServerObject {
+  readonly host: string
+  readonly pathname?: string
+  readonly protocolVersion?: string
 }
 
 interface OperationObject {
@@ -28,6 +34,7 @@ interface OperationObject {
 }
 
 interface MessageObject {
+  readonly bindings?: { readonly mqtt: { readonly correlationData?: object } }
   readonly payload: Schema
   readonly examples: readonly [{ readonly payload: unknown }]
 }
@@ -62,6 +69,7 @@ describe('/docs/asyncapi', () => {
 
   it('says where MQTT is', async () => {
     const { mqtt, ws } = document.servers
+    expect(mqtt?.protocolVersion).toBe('5')
     expect(`mqtt://${mqtt?.host.replace('{host}', '127.0.0.1')}`).toBe(server.mqttUrl)
     expect(`ws://${ws?.host.replace('{host}', '127.0.0.1')}${ws?.pathname}`).toBe(server.webSocketUrl)
   })
@@ -108,9 +116,16 @@ describe.each(received)('%s', name => {
 interface Sent {
   readonly name: string
   /** What makes the server send it; before the SUBSCRIBE if it is of what is there. */
-  readonly cause: (thing: Thing) => Promise<unknown>
+  readonly cause: (thing: Thing, client: MqttClient, topic: string) => Promise<unknown>
   readonly isBefore?: true
 }
+
+const correlationData = Buffer.from('4711')
+const publishAnswered = (body: Payload) => async (thing: Thing, client: MqttClient, responseTopic: string) =>
+  await client.publish(topicOf('receiveWrite', thing), body, {
+    qos: 0,
+    properties: { responseTopic, correlationData },
+  })
 
 const writeOne = (thing: Thing) => write(server, thing, { values: [{ key: 'temperature', value: 1 }] })
 const sent: readonly Sent[] = [
@@ -135,6 +150,8 @@ const sent: readonly Sent[] = [
   { name: 'sendServerTime', cause: async () => {} },
   { name: 'sendLimits', cause: async () => {} },
   { name: 'sendActivation', cause: async () => {} },
+  { name: 'sendCreated', cause: publishAnswered({ values: [{ key: 'temperature', value: 1 }] }) },
+  { name: 'sendRefused', cause: publishAnswered('no JSON') },
 ]
 
 describe.each(sent)('$name', ({ name, cause, isBefore }) => {
@@ -142,14 +159,16 @@ describe.each(sent)('$name', ({ name, cause, isBefore }) => {
     const { thing, client } = await connectThing('mqttUrl')
     const { mqtt } = operationOf(name).bindings
     const topic = topicOf(name, thing, await activationCode())
-    if (isBefore) await cause(thing)
+    if (isBefore) await cause(thing, client, topic)
     expect(await client.subscribe(topic, 1)).toBe(1)
-    if (!isBefore) await cause(thing)
+    if (!isBefore) await cause(thing, client, topic)
     const isEmpty = name === 'sendEmptied'
     const message = await client.next(
       packet => isMessageOn(topic)(packet) && (!isEmpty || packet.payload.length === 0),
     )
     expect(message).toMatchObject({ qos: mqtt.qos, retain: mqtt.retain })
+    const correlated = message.cmd === 'publish' && message.properties?.correlationData !== undefined
+    expect(messageOf(name).bindings?.mqtt.correlationData !== undefined).toBe(correlated)
     const payload = 'payload' in message ? message.payload.toString() : ''
     const value: unknown = isEmpty ? payload : JSON.parse(payload)
     expect(matcher(value, messageOf(name).payload)).toBeUndefined()
@@ -163,7 +182,7 @@ describe.each(sent)('$name', ({ name, cause, isBefore }) => {
 
 async function connectThing(url: 'mqttUrl' | 'webSocketUrl'): Promise<{ thing: Thing; client: MqttClient }> {
   const thing = await createThing(server)
-  const client = await mqttOfTest({ url: server[url], username: thing.thingToken })
+  const client = await mqttOfTest({ url: server[url], username: thing.thingToken, protocolVersion: 5 })
   return { thing, client }
 }
 

@@ -5,7 +5,10 @@ import { stepTimeout } from './network.ts'
 
 /** Text and advice for return codes of CONNACK [MQTT-3.2.2.3]. */
 const advices: Readonly<Record<number, readonly [text: string, advice: string]>> = {
-  1: ['the protocol version is refused', 'is this a Thingwire server? Thingwire accepts MQTT 3.1 and 3.1.1'],
+  1: [
+    'the protocol version is refused',
+    'is this a Thingwire server? Thingwire accepts MQTT 3.1, 3.1.1 and 5',
+  ],
   2: ['the client id is refused', 'is this a Thingwire server? Thingwire accepts an empty client id'],
   3: ['the server is stopping, or its store is unavailable', 'look at the log of the server and at /readyz'],
 }

@@ -159,6 +159,12 @@ export const error = named(
     errors: noted('The refused records of a write, at most 20.', z.array(fieldError).optional()),
   }),
 )
+/** The answer to a write that is stored. */
+export const created = z.object({
+  status: z.literal('created'),
+  message: z.literal('created'),
+  rejected: z.array(fieldError).optional(),
+})
 export const refusedWrite = named(
   'RefusedWrite',
   'A refused write, or why a connection was turned away.',

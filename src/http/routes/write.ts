@@ -13,7 +13,7 @@ import type { HttpThings } from '../http-things.ts'
 import { json, type Operation } from '../operation/operation.ts'
 import { flag, ref } from '../operation/parameters.ts'
 import { ofBody, ofThing } from '../operation/refusals.ts'
-import { fieldError, write as writeBody } from '../operation/shapes.ts'
+import { created, write as writeBody } from '../operation/shapes.ts'
 import { replyJson } from '../reply/reply-json.ts'
 import { credentialOf } from '../request/credential.ts'
 import type { OfThing } from '../request/paths.ts'
@@ -53,15 +53,7 @@ export const writeRecords: Operation = {
   ],
   body: { schema: writeBody, example },
   answers: {
-    201: json(
-      'Stored.',
-      z.object({
-        status: z.literal('created'),
-        message: z.literal('created'),
-        rejected: z.array(fieldError).optional(),
-      }),
-      { status: 'created', message: 'created' },
-    ),
+    201: json('Stored.', created, { status: 'created', message: 'created' }),
   },
   refusals: [
     ...ofThing,

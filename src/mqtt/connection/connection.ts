@@ -225,6 +225,8 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   /** The connection counts as closed at once, so that nothing waits for the client. */
   #linger(error: Error | null, last?: Uint8Array): void {
     this.#isClosing = true
+    // Otherwise Aedes hears of the error from the socket, which ends without one here.
+    if (error && this.#end !== 'stopping') this.broker.close(error)
     this.inbound.detach()
     linger(this.socket, last)
     this.#gone(error)

@@ -6,7 +6,7 @@ import type { Connection } from '../connection/connection.ts'
 import type { Publish } from '../packets/packet.ts'
 import { refOfAnswersTopic } from '../topics.ts'
 
-/** The ticket of a write that also has the answer of HTTP sent to the sender, on the Response Topic, behind the ack. */
+/** The ticket of a write that also has the answer of HTTP sent to the sender, on the Response Topic, before or after the ack. */
 export class AnsweredTicket implements Ticket<unknown> {
   readonly #ticket: Ticket<unknown>
   readonly #connection: Pick<Connection, 'live' | 'codec'>

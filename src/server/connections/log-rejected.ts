@@ -12,9 +12,9 @@ const reasonTexts: ReadonlyMap<Reason, string> = new Map([
   ['not_found', ': its topic names a thing by neither its token nor its id'],
 ])
 
-/** Texts by CONNACK return code. Code 3 is not the client's fault, so it is left out; its causes are logged elsewhere. */
+/** Texts by CONNACK return code of MQTT 3.1.1, whatever the version of the client. Code 3 is not the client's fault, so it is left out; its causes are logged elsewhere. */
 const connackTexts: ReadonlyMap<number, string> = new Map([
-  [1, 'the protocol is not MQTT 3.1 or 3.1.1'],
+  [1, 'the protocol is not MQTT 3.1, 3.1.1 or 5'],
   [2, 'the client id is too long or missing'],
   [4, 'the credential is unknown (a session or the admin key is the password, not the username)'],
   [5, 'the credential does not allow this, is missing, or came after too many invalid ones'],

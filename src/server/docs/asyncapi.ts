@@ -1,6 +1,8 @@
 import {
   activation,
   activationExample,
+  created,
+  error,
   givenRecord,
   limits,
   refusedWrite,
@@ -11,6 +13,7 @@ import {
 } from '../../http/operation/shapes.ts'
 import {
   activationTopic,
+  answersTopic,
   dateTopic,
   errorsTopic,
   limitsTopic,
@@ -31,13 +34,16 @@ interface MqttPlaces {
 export type AsyncApi = ReturnType<typeof asyncApi>
 
 const introduction = `
-Thingwire speaks MQTT 3.1 and 3.1.1 at QoS 0, 1 and 2, over TCP and over WebSocket. A topic names the thing by its token or its
+Thingwire speaks MQTT 3.1, 3.1.1 and 5 at QoS 0, 1 and 2, over TCP and over WebSocket. A topic names the thing by its token or its
 id. CONNECT needs no credential: the token in a topic is enough.
 
 - PUBACK or PUBREC means that the write is durable, or that it was refused for good because of its content. A refusal is sent
   to \`things/{ref}/errors\`. While the store is unavailable, the server closes the connection without an ack: send the write again.
+- In MQTT 5 the ack of a refused message has a reason code from 0x80 on, a Reason String and User Properties. A write may have the User
+  Properties \`store\`, \`broadcast\`, \`partial\` and \`id\`, and a Response Topic for the answer of HTTP.
 - Live messages arrive in write order, at QoS 1 or the granted QoS if that is less. A new subscriber to values first gets the
-  latest record of each resource, with RETAIN set. A session with \`clean=false\` gets the messages that it missed.
+  latest record of each resource, with RETAIN set. A session with \`clean=false\` gets the messages that it missed, in MQTT 5 one with a
+  Session Expiry.
 - A will must be on a write topic.
 
 [OpenAPI](../docs) describes HTTP.
@@ -59,8 +65,15 @@ const key = {
 }
 const code = { description: 'An activation code.', examples: ['Zm9vYmFyLXRoaXMtaXMtbm90LWEtY29kZQ'] }
 const any = { description: 'Any text, to distinguish the answers.', examples: ['board-7'] }
+const answers = { description: 'Any text, of several levels or none.', examples: ['board-7'] }
 
 const record = { key: 'temperature', value: 21.5, datetime: '2026-11-21T09:30:00.000Z' }
+const refusedExample = {
+  status: 'error',
+  code: 400,
+  reason: 'invalid_json',
+  message: refusedWriteExample.message,
+}
 
 /** Contract §7 as AsyncAPI 3, from the server's view: `receive` is a client's PUBLISH, `send` is a message to a subscriber. */
 export function asyncApi({ version, places }: { readonly version: string; readonly places: MqttPlaces }) {
@@ -83,6 +96,8 @@ export function asyncApi({ version, places }: { readonly version: string; readon
     ]),
     limits: message('The limits of the server', schemas.of(limits), { maxPacketSize: 1_048_576 }),
     activation: message('A thing has registered itself', schemas.of(activation), activationExample),
+    created: answer('A write is stored', schemas.of(created), { status: 'created', message: 'created' }),
+    refused: answer('A write is refused', schemas.of(error), refusedExample),
   }
   return {
     asyncapi: '3.0.0' as const,
@@ -124,6 +139,12 @@ export function asyncApi({ version, places }: { readonly version: string; readon
         { code, any },
         ['activation'],
       ),
+      answers: channel(
+        `${answersTopic('{ref}')}/{any}`,
+        'MQTT 5: the answer to a write that has this topic as its Response Topic, for its sender alone.',
+        { ref, any: answers },
+        ['created', 'refused'],
+      ),
     },
     operations: {
       receiveWrite: operation('receive', 'write', 'write', 'Accepts a write.'),
@@ -152,6 +173,13 @@ export function asyncApi({ version, places }: { readonly version: string; readon
       sendServerTime: operation('send', 'date', 'serverTime', 'Sends the time to a new subscriber.', true),
       sendLimits: operation('send', 'limits', 'limits', 'Sends the limits to a new subscriber.', true),
       sendActivation: operation('send', 'activation', 'activation', 'Sends the new thing its token.'),
+      sendCreated: operation(
+        'send',
+        'answers',
+        'created',
+        'Sends what HTTP answers to a write that is stored.',
+      ),
+      sendRefused: operation('send', 'answers', 'refused', 'Sends what HTTP answers to a refused write.'),
     },
     components: {
       securitySchemes: {
@@ -170,8 +198,8 @@ export function asyncApi({ version, places }: { readonly version: string; readon
 
 function servers({ mqtt, mqtts, http, https }: MqttPlaces) {
   return {
-    mqtt: server('mqtt', mqtt, 'MQTT'),
-    ...(mqtts !== undefined && { mqtts: server('secure-mqtt', mqtts, 'MQTT with TLS') }),
+    mqtt: server('mqtt', mqtt, 'MQTT 3.1, 3.1.1 or 5'),
+    ...(mqtts !== undefined && { mqtts: server('secure-mqtt', mqtts, 'MQTT 3.1, 3.1.1 or 5 with TLS') }),
     ws: server('ws', http, 'MQTT over WebSocket; the subprotocol `mqtt` or `mqttv3.1` is required'),
     ...(https !== undefined && { wss: server('wss', https, 'MQTT over WebSocket with TLS') }),
   }
@@ -183,7 +211,7 @@ function server(protocol: 'mqtt' | 'secure-mqtt' | 'ws' | 'wss', port: number, d
     host: `{host}:${port}`,
     ...(!isMqtt && { pathname: '/mqtt' }),
     protocol,
-    ...(isMqtt && { protocolVersion: '3.1.1' }),
+    ...(isMqtt && { protocolVersion: '5' }),
     description,
     variables: { host: { default: 'localhost', description: 'The name of the server.' } },
     security: [{ $ref: '#/components/securitySchemes/credential' }],
@@ -192,6 +220,15 @@ function server(protocol: 'mqtt' | 'secure-mqtt' | 'ws' | 'wss', port: number, d
 
 function message(title: string, payload: Schema, example: unknown) {
   return { title, contentType: 'application/json', payload, examples: [{ payload: example }] }
+}
+
+/** A message with the Correlation Data of the write that it answers. */
+function answer(title: string, payload: Schema, example: unknown) {
+  const correlationData = { description: 'That of the write.' }
+  return {
+    ...message(title, payload, example),
+    bindings: { mqtt: { correlationData, bindingVersion: '0.2.0' } },
+  }
 }
 
 function channel(

@@ -37,7 +37,7 @@ export class Observations implements Observer {
   readonly httpErrors = new Tally<Reason>()
   /** Open MQTT connections, by transport. */
   readonly connections = { mqtt: 0, websocket: 0 }
-  /** Answered CONNECT packets, by CONNACK return code. */
+  /** Answered CONNECT packets, by CONNACK return code of MQTT 3.1.1, whatever the version of the client. */
   readonly connects = new Tally<string>([0, 1, 2, 3, 4, 5].map(code => [String(code), 0] as const))
   /** MQTT connections that ended with an error, by reason; `other` for an error that is not a `ThingwireError`. */
   readonly brokenOff = new Tally<Reason | 'other'>([['other', 0]])

@@ -64,7 +64,7 @@ function metricsOfDoors({ things, observations }: MetricSources): Metrics {
       [...observations.httpErrors].map(([reason, times]) => [{ reason }, times]),
     ),
     thingwire_mqtt_connects_total: counter(
-      'Answered CONNECTs by the return code of CONNACK; 0 is accepted.',
+      'Answered CONNECTs by the return code of CONNACK in MQTT 3.1.1, whatever the version; 0 is accepted.',
       () => [...observations.connects].map(([code, times]) => [{ return_code: code }, times]),
     ),
     thingwire_mqtt_broken_off_total: counter(

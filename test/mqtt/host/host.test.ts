@@ -84,6 +84,27 @@ test('a client of the host that speaks MQTT 3.1 is answered when it sends someth
   await user.next(isOf('unsuback', 3))
 })
 
+test('MQTT 5 is for clients with a credential of Thingwire, whom the broker sees as clients of 3.1.1', async () => {
+  const seen: unknown[] = []
+  const hook = host.broker.preConnect.bind(host.broker)
+  host.broker.preConnect = (client, packet, done) => {
+    seen.push([packet.protocolVersion, packet.properties])
+    hook(client, packet, done)
+  }
+  attachThings(host.broker, host.things)
+  const open = { url: await host.serve(), protocolVersion: 5, properties: { receiveMaximum: 9 } } as const
+  const thing = await mqttOfTest({ ...open, username: host.thingToken })
+  expect(thing.connack.reasonCode).toBe(0)
+  await thing.publish(`things/${host.thingToken}/write`, depth(1))
+  expect(await storedDepths(host)).toEqual([1])
+  for (const user of [{}, { username: 'panel', password: 'panel password' }]) {
+    const refused = await mqttOfTest({ ...open, ...user })
+    expect(refused.connack.reasonCode).toBe(0x84)
+    await refused.untilClosed()
+  }
+  expect(seen).toEqual([1, 2, 3].map(() => [4, undefined]))
+})
+
 describe('a thing at a host', () => {
   test('is not a matter of the hooks of the host, but for the one that may keep an address out', async () => {
     attachThings(host.broker, host.things)

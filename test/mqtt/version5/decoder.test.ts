@@ -205,7 +205,11 @@ function inCommon(packet: Packet): object {
       return { cmd, keepalive, startsClean, sessionExpiry }
     }
     case 'publish': {
-      const { properties: { userProperties: pairs, carried: _, ...rest } = {}, messageId: id, ...publish } = packet
+      const {
+        properties: { userProperties: pairs, carried: _, ...rest } = {},
+        messageId: id,
+        ...publish
+      } = packet
       const numbered = publish.qos > 0 ? { id } : {}
       return {
         ...publish,

@@ -64,6 +64,14 @@ describe('the properties of a write', () => {
     expect(await service.values(thing, 'n')).toEqual([1])
   })
 
+  it('have no write id in their Correlation Data', async () => {
+    const { service, thing, client, topic } = await start()
+    const correlationData = Buffer.from('a')
+    for (const value of [1, 2])
+      await client.publish(topic, reading(value), { properties: { correlationData } })
+    expect(await service.values(thing, 'n')).toEqual([1, 2])
+  })
+
   it.each<[string, Properties['userProperties'], string]>([
     ['a flag that is none', { store: 'yes' }, 'invalid_flag'],
     ['a flag of an object’s own', { store: 'toString' }, 'invalid_flag'],
@@ -114,6 +122,25 @@ describe('the answer to a write', () => {
     expect(JSON.parse(refused.payload.toString())).toMatchObject({ code: 400, reason: 'invalid_json' })
     await other.ping()
     expect(other.received.filter(isOf('publish'))).toEqual([])
+  })
+
+  it('comes again for a write under its write id, but not for one under its packet id', async () => {
+    const { service, thing, client, topic } = await start()
+    const responseTopic = `things/${thing.thingId}/answers`
+    await client.subscribe(responseTopic)
+    const answers = () => client.received.filter(isOf('publish')).length
+    const properties = { responseTopic, userProperties: { id: 'a' } }
+    for (const value of [1, 2]) await client.publish(topic, reading(value), { properties })
+    await client.ping()
+    expect(answers()).toBe(2)
+    const twice = publishPacket(topic, reading(3), { qos: 2, messageId: 9, properties: { responseTopic } })
+    for (const dup of [false, true]) {
+      client.send({ ...twice, dup } as typeof twice)
+      await client.next(isOf('pubrec', 9))
+    }
+    await client.ping()
+    expect(answers()).toBe(3)
+    expect(await service.values(thing, 'n')).toEqual([1, 3])
   })
 
   it('goes to nobody who has not subscribed', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createThing, write } from '../../helpers/http-client.ts'
-import { connectMqtt } from '../../helpers/mqtt-client.ts'
+import { connectMqtt, isOf, openMqtt } from '../../helpers/mqtt-client.ts'
 import { eventually, reading, writeTopicOf } from '../../mqtt/door-service.ts'
 import { samplesIn, startWatched } from './watched-server.ts'
 
@@ -128,13 +128,21 @@ describe('the metrics of a server', () => {
     const wrong = await connectMqtt({ ...server.mqtt, username: 'x', password: 'wrong' })
     expect(wrong.connack.returnCode).toBe(4)
     await eventually(() => server.sample('thingwire_mqtt_connects_total{return_code="4"}')).toBe(1)
-    const modern = await connectMqtt({ ...server.mqtt, protocolVersion: 5 })
-    expect(modern.connack.returnCode).toBe(1)
+    const modern = await connectMqtt({ ...server.mqtt, protocolVersion: 5, username: 'x', password: 'wrong' })
+    expect(modern.connack.reasonCode).toBe(0x86)
+    await eventually(() => server.sample('thingwire_mqtt_connects_total{return_code="4"}')).toBe(2)
+    const unknown = await openMqtt(server.mqtt)
+    unknown.sendBytes(Buffer.from([0x10, 7, 0, 4, 0x4d, 0x51, 0x54, 0x54, 6]))
+    expect((await unknown.next(isOf('connack'))).returnCode).toBe(1)
     await eventually(() => server.sample('thingwire_mqtt_connects_total{return_code="1"}')).toBe(1)
-    const device = await connectMqtt(server.mqtt)
-    device.publish('elsewhere', 'x').catch(() => {})
-    await device.untilClosed()
-    await eventually(() => server.sample('thingwire_mqtt_broken_off_total{reason="forbidden"}')).toBe(1)
+    for (const [place, protocolVersion] of ([4, 5] as const).entries()) {
+      const device = await connectMqtt({ ...server.mqtt, protocolVersion })
+      device.publish('elsewhere', 'x', { qos: 0 }).catch(() => {})
+      await device.untilClosed()
+      await eventually(() => server.sample('thingwire_mqtt_broken_off_total{reason="forbidden"}')).toBe(
+        place + 1,
+      )
+    }
   })
 
   it('tell how many things and persistent sessions there are, and what the store takes', async () => {

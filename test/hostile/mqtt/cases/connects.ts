@@ -33,10 +33,8 @@ const names: Record<string, string> = {
   'MQTT-SN': 'MQTT-SN',
 }
 
-const otherLevels = [0, 1, 2, 5, 6, 7, 0x10, 0x7f, 0x80, 0x83, 0x84, 0x85, 0x86, 0xfe, 0xff]
+const otherLevels = [0, 1, 2, 6, 7, 0x10, 0x7f, 0x80, 0x83, 0x84, 0x85, 0x86, 0xfe, 0xff]
 
-/** A version 5 CONNECT, whose properties no reader of 3.1.1 understands. */
-const properties = packet(0x10, binary('MQTT'), [5, 2], number16(0), [5, 0x11, 0, 0, 0, 10], binary('five'))
 const brokenProperties = packet(0x10, binary('MQTT'), [5, 0xff], [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff])
 
 /** Protocol names and levels (MQTT-3.1.2-1, -2; contract §7). */
@@ -47,14 +45,16 @@ export const protocol: readonly MqttCase[] = [
     ...table('a CONNECT of MQIsdp with level *', [...otherLevels, 4], level =>
       connect({ name: 'MQIsdp', level }),
     ),
-    'a CONNECT of version 5 with properties': properties,
-    'a CONNECT of version 5 whose flags and properties are broken': brokenProperties,
     'a CONNECT that ends behind a level that is not served': packet(0x10, binary('MQTT'), [0x84]),
     "a bridge's CONNECT with a will on $SYS": connect({
       level: 0x84,
       will: { topic: '$SYS/broker/connection/shed/state', payload: '0', qos: 1 },
     }),
     'a CONNECT that is not served, and packets behind it': [connect({ level: 6 }), publish(), pingreq],
+  }),
+  ...refusingWith(0x81, {
+    'a CONNECT of version 5 without properties': connect({ level: 5 }),
+    'a CONNECT of version 5 whose flags and properties are broken': [brokenProperties, publish(), pingreq],
   }),
   ...refusing({
     'a CONNECT whose protocol name is no UTF-8': connect({ name: [0x4d, 0xff, 0x54, 0x54] }),
