@@ -45,7 +45,9 @@ const longNodesTests = [
 const redisClusterTest = 'test/store/redis-cluster.test.ts'
 
 /** What a broker owes its clients, in the project of Redis where publisher and subscriber are at two processes. */
-const relayDuties = ['duties', 'retained-duties'].map(name => `test/mqtt/relay/${name}.test.ts`)
+const relayDuties = ['duties', 'retained-duties', 'version5-duties'].map(
+  name => `test/mqtt/relay/${name}.test.ts`,
+)
 
 /** A host's broker on Redis, as two processes of examples/redis-host. */
 const redisHostTests = 'test/mqtt/host/redis/*.test.ts'

@@ -8,6 +8,7 @@ import {
   isMessageOn,
   isOf,
   type Message,
+  type MqttAddress,
   type MqttClient,
 } from '../../helpers/mqtt-client.ts'
 import { mqttOfTest, ofTests, serverOfTests } from '../../helpers/of-test.ts'
@@ -108,7 +109,7 @@ function houseOf(nodes: Readonly<Record<Node, ServerProcess>>) {
     maxPacketSize: 1_048_576,
     passwordFor,
     /** A client that may read and write everything that is relayed, with a session of its own unless a password is given. */
-    connect: async (node: Node, options: ConnectOptions = {}) => {
+    connect: async (node: Node, options: ConnectOptions & Partial<MqttAddress> = {}) => {
       const { password = await passwordFor(everything) } = options
       return await mqttOfTest({ url: nodes[node].mqttUrl, username: 'x', ...options, password })
     },

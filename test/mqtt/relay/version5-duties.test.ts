@@ -1,0 +1,160 @@
+import type { IPublishPacket } from 'mqtt-packet'
+import { expect } from 'vitest'
+import { isOf, type MqttClient } from '../../helpers/mqtt-client.ts'
+import { comer, type Duty, type House, levels, messageOn, passed, tryDuties } from './house.ts'
+
+const version5 = { protocolVersion: 5 } as const
+const kept = { properties: { sessionExpiryInterval: 600 } }
+const properties = {
+  ...{ payloadFormatIndicator: true, contentType: 'text/plain', responseTopic: 'house/answers' },
+  ...{ correlationData: Buffer.from([0, 1, 255]), userProperties: { b: ['2', '1'], a: '3' } },
+}
+
+function seen({ properties: { subscriptionIdentifier: _, ...rest } = {} }: IPublishPacket) {
+  return { ...rest, userProperties: { ...rest.userProperties } }
+}
+
+const textOf = ({ payload }: IPublishPacket) => payload.toString()
+
+/** The texts that a client has got on a topic, with the identifier of each copy, in order. */
+function copiesTo(client: MqttClient, topic: string): string[] {
+  return client.received
+    .filter(isOf('publish'))
+    .filter(message => message.topic === topic)
+    .map(message => `${textOf(message)} ${message.properties?.subscriptionIdentifier ?? '-'}`)
+}
+
+/** A client of version 5 that comes again under the same id. */
+async function comer5(house: House, clientId: string) {
+  const options = (await comer(house, clientId))()
+  return { ...options, ...version5, ...kept }
+}
+
+const duties: readonly Duty[] = [
+  {
+    name: 'properties go along unaltered from another node, and 3.1.1 gets the payload',
+    run: async (house, base) => {
+      const [reader, old] = [await house.connect('here', version5), await house.connect('here')]
+      for (const client of [reader, old]) await client.subscribe(`${base}/#`, 2)
+      const publisher = await house.connect('there', version5)
+      for (const qos of levels) {
+        await publisher.publish(`${base}/${qos}`, 'text', { qos, properties })
+        const message = await messageOn(reader, `${base}/${qos}`)
+        expect(seen(message)).toEqual(properties)
+        expect(message).toMatchObject({ qos, payload: Buffer.from('text') })
+        expect(await messageOn(old, `${base}/${qos}`)).toMatchObject({ qos, payload: Buffer.from('text') })
+      }
+    },
+  },
+  {
+    name: 'properties are kept, sent again, and retained, on whichever node the client comes back',
+    run: async (house, base) => {
+      const options = { ...(await comer5(house, 'kept')), acknowledges: false }
+      const away = await house.connect('here', options)
+      await away.subscribe(`${base}/kept/#`, 2)
+      await away.destroy()
+      const publisher = await house.connect('there', version5)
+      for (const qos of [1, 2] as const)
+        await publisher.publish(`${base}/kept/${qos}`, 'text', { qos, properties })
+      await publisher.publish(`${base}/retained`, 'text', { retain: true, properties })
+      for (const node of ['here', 'there', 'here'] as const) {
+        const client = await house.connect(node, options)
+        for (const qos of [1, 2] as const) {
+          const message = await messageOn(client, `${base}/kept/${qos}`)
+          expect(message).toMatchObject({ qos, payload: Buffer.from('text') })
+          expect(seen(message)).toEqual(properties)
+        }
+        await client.destroy()
+      }
+      const late = await house.connect('here', version5)
+      await late.subscribe(`${base}/retained`, 2)
+      const message = await messageOn(late, `${base}/retained`)
+      expect([message.retain, seen(message)]).toEqual([true, properties])
+    },
+  },
+  {
+    name: 'each subscription identifier gets a copy, live from another node and kept, once',
+    run: async (house, base) => {
+      const options = await comer5(house, 'copies')
+      const reader = await house.connect('here', options)
+      await reader.subscribeAs(7, { topic: `${base}/#`, qos: 2 })
+      await reader.subscribeAs(300, { topic: `${base}/a`, qos: 1 })
+      const publisher = await house.connect('there', version5)
+      for (const text of ['1', '2']) await publisher.publish(`${base}/a`, text)
+      await passed(publisher, reader, `${base}/mark`)
+      const live = copiesTo(reader, `${base}/a`)
+      expect(live.filter(copy => copy.endsWith(' 7'))).toEqual(['1 7', '2 7'])
+      expect(live.filter(copy => copy.endsWith(' 300'))).toEqual(['1 300', '2 300'])
+      await reader.ping()
+      await reader.destroy()
+      for (const text of ['3', '4']) await publisher.publish(`${base}/a`, text)
+      const back = await house.connect('there', options)
+      await passed(publisher, back, `${base}/mark`)
+      const missed = copiesTo(back, `${base}/a`)
+      expect(missed.filter(copy => copy.endsWith(' 7'))).toEqual(['3 7', '4 7'])
+      expect(missed.filter(copy => copy.endsWith(' 300'))).toEqual(['3 300', '4 300'])
+    },
+  },
+  {
+    name: 'No Local keeps a message from its publisher, also while it is away',
+    run: async (house, base) => {
+      const options = await comer5(house, 'local')
+      const both = await house.connect('here', options)
+      await both.subscribeTo({ topic: `${base}/a`, qos: 1, nl: true })
+      const witness = await house.connect('there', version5)
+      await witness.subscribe(`${base}/a`)
+      await both.publish(`${base}/a`, 'own')
+      expect(textOf(await messageOn(witness, `${base}/a`))).toBe('own')
+      await both.destroy()
+      const back = await house.connect('there', options)
+      await witness.publish(`${base}/a`, 'other')
+      expect(textOf(await messageOn(back, `${base}/a`))).toBe('other')
+      expect(copiesTo(back, `${base}/a`)).toEqual(['other -'])
+    },
+  },
+  {
+    name: 'a session goes from 3.1.1 to 5 and back, and loses and doubles nothing',
+    run: async (house, base) => {
+      const five = await comer5(house, 'both')
+      const three = { ...five, protocolVersion: 4 as const }
+      const first = await house.connect('here', three)
+      await first.subscribe(`${base}/a`, 1)
+      await first.destroy()
+      const publisher = await house.connect('there')
+      let sent = 0
+      for (const [node, options] of [
+        ['there', five],
+        ['here', three],
+        ['here', five],
+        ['there', three],
+      ] as const) {
+        const texts = Array.from({ length: 20 }, () => `${sent++}`)
+        for (const text of texts) await publisher.publish(`${base}/a`, text)
+        const client = await house.connect(node, options)
+        expect(client.connack.sessionPresent).toBe(true)
+        const got: string[] = []
+        for (const _ of texts) got.push(textOf(await messageOn(client, `${base}/a`)))
+        expect(got).toEqual(texts)
+        await client.ping()
+        expect(client.received.filter(isOf('publish'))).toHaveLength(20)
+        await client.disconnect()
+      }
+    },
+  },
+  {
+    name: 'a session of no expiry ends with its connection on whichever node',
+    run: async (house, base) => {
+      const options = await comer5(house, 'ended')
+      await (await house.connect('here', options)).destroy()
+      const last = await house.connect('there', { ...options, properties: {} })
+      expect(last.connack.sessionPresent).toBe(true)
+      await last.subscribe(`${base}/a`)
+      const taking = await house.connect('here', { ...options, properties: {} })
+      expect(taking.connack.sessionPresent).toBe(false)
+      await last.untilClosed()
+      expect(last.received.at(-1)).toMatchObject({ cmd: 'disconnect', reasonCode: 0x8e })
+    },
+  },
+]
+
+tryDuties(duties)
