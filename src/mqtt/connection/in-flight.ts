@@ -15,6 +15,7 @@ interface InFlightPacket {
   write: number | 'any' | undefined
   /** Settles when the packet's write does: resolves with whether the packet was stored, and not refused for good. */
   committing: Promise<boolean>
+  isRefused?: true
 }
 
 export interface Arrival {
@@ -28,19 +29,14 @@ export interface Arrival {
 /** Unreleased QoS 2 packets by packet id. All ids may be in use: some clients send thousands of packets before reading a PUBREC. */
 export class InFlight {
   readonly #packets = new Map<number, InFlightPacket>()
-  /** Packet ids of refused packets. */
-  readonly #refused = new Set<number>()
   /** For each packet between PUBREL and PUBCOMP: the removal of its document, by packet id. */
   readonly #releasing = new Map<number, Promise<boolean>>()
 
-  /** Number of packets for which the client waits for PUBREC or PUBCOMP. */
-  get size(): number {
-    return this.#packets.size - this.#refused.size + this.#releasing.size
-  }
-
-  /** Whether the packet counts in `size`, so that the client may send it again. */
-  has(messageId: number): boolean {
-    return this.#packets.has(messageId) && !this.#refused.has(messageId)
+  /** Whether the client waits for PUBREC or PUBCOMP of at least so many packets. @param except packet id that does not count */
+  hasMany(most: number, except: number): boolean {
+    if (this.#packets.size + this.#releasing.size < most) return false
+    const open = [...this.#packets].filter(([id, { isRefused }]) => !isRefused && id !== except)
+    return open.length + this.#releasing.size >= most
   }
 
   /** @param packets unreleased packets of the resumed session; their writes are already stored */
@@ -68,12 +64,11 @@ export class InFlight {
       () => true,
       (error: unknown) => {
         if (!isRefused(error)) throw error
-        if (this.#packets.get(messageId) === packet) this.#refused.add(messageId)
+        packet.isRefused = true
         return false
       },
     )
     this.#packets.set(messageId, packet)
-    this.#refused.delete(messageId)
     packet.committing.then(
       isStored => {
         if (isStored) packet.committing = committed
@@ -99,7 +94,6 @@ export class InFlight {
       return isStored
     })
     this.#packets.delete(messageId)
-    this.#refused.delete(messageId)
     this.#releasing.set(messageId, release)
     release
       // If this fails, the connection ends, and the client sends PUBREL again.

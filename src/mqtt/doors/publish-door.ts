@@ -79,8 +79,7 @@ export class PublishDoor {
   /** @throws MalformedPacket if the client has more unacknowledged messages than it may have (MQTT5-3.3.4-9) */
   #assertFewUnacked({ qos, messageId }: Publish): void {
     const { acks, inFlight, codec } = this.#connection
-    if (qos === 0 || inFlight.has(messageId)) return
-    if (acks.unacked + inFlight.size >= codec.mostUnacked.received)
+    if (qos > 0 && inFlight.hasMany(codec.mostUnacked.received - acks.unacked, messageId))
       throw new MalformedPacket(
         'the client has more unacknowledged messages than Receive Maximum',
         'too_many',

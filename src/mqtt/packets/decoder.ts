@@ -1,6 +1,6 @@
 import { type Codec, mqtt31, mqtt311 } from './codec.ts'
 import { Codec5, topicAliasMaximum } from './codec5.ts'
-import { decodeConnect5 } from './connect5.ts'
+import { decodeConnect, levelOf } from './decode-connect.ts'
 import { decodePacket, decodePublish, publishOf } from './decode-packet.ts'
 import { Fields } from './fields.ts'
 import {
@@ -14,8 +14,7 @@ import {
   typeOf,
   withoutUnusedFlags,
 } from './header.ts'
-import { ConnectRefused } from './outcomes.ts'
-import { type ClientKind, type Connect, MalformedPacket, type Packet, type Publish, types } from './packet.ts'
+import { type Connect, MalformedPacket, type Packet, type Publish, types } from './packet.ts'
 
 /** Receives the decoded packets of a connection. */
 export interface PacketSink {
@@ -146,15 +145,12 @@ export class Decoder {
 
   #connect(fields: Fields): Connect {
     const level = levelOf(fields)
-    if (level < 5) {
-      this.codec = level === 3 ? mqtt31 : mqtt311
-      return decodeConnect(fields, level === 3)
-    }
-    const codec = new Codec5(this.#longest)
-    this.codec = codec
-    this.#is5 = true
-    const { connect, properties } = decodeConnect5(fields)
-    codec.heard(properties)
+    this.#is5 = level === 5
+    const codec5 = this.#is5 ? new Codec5(this.#longest) : undefined
+    // Set before the packet is decoded, so that a refusal of it is written in its version.
+    this.codec = codec5 ?? (level === 3 ? mqtt31 : mqtt311)
+    const { connect, properties } = decodeConnect(fields, level)
+    codec5?.heard(properties)
     return connect
   }
 
@@ -221,94 +217,5 @@ export class Decoder {
       if (bytes[start + place] !== topic[place]) return false
     }
     return true
-  }
-}
-
-/** Protocol levels by protocol name: MQTT 3.1; MQTT 3.1.1 and 5. */
-const levels: ReadonlyMap<string, readonly number[]> = new Map([
-  ['MQIsdp', [3]],
-  ['MQTT', [4, 5]],
-])
-
-/** A persistent session is kept as long as the server keeps one. */
-const asLongAsPossible = 0xffff_ffff
-
-const flagBits = {
-  reserved: 0x01,
-  clean: 0x02,
-  will: 0x04,
-  willQos: 0x18,
-  willRetain: 0x20,
-  password: 0x40,
-  username: 0x80,
-}
-
-/**
- * Decodes a CONNECT of MQTT 3.1.1 or 3.1. Clears flags that 3.1 ignores and 3.1.1 forbids: Aedes parses every CONNECT by the rules
- * of 3.1.1.
- *
- * @param fields behind the protocol level @param isOld whether the version is 3.1 @throws MalformedPacket
- */
-function decodeConnect(fields: Fields, isOld: boolean): Connect {
-  const fromFlags = fields.rest()
-  let flags = fields.byte()
-  if (isOld) flags = withoutUnused(flags)
-  assertFlags(flags)
-  const keepalive = fields.number()
-  const clientId = fields.text()
-  if (flags & flagBits.will) {
-    fields.text()
-    fields.binary()
-  }
-  // In MQTT 3.1, a packet may end before the username or password although the flag for it is set (MQTT 3.1, section 3.1).
-  if (isOld && fields.isAtEnd) flags &= ~(flagBits.username | flagBits.password)
-  if (flags & flagBits.username) fields.text()
-  if (isOld && fields.isAtEnd) flags &= ~flagBits.password
-  if (flags & flagBits.password) fields.binary()
-  if (!fields.isAtEnd) throw new MalformedPacket('bytes follow the CONNECT')
-  fromFlags[0] = flags
-  const startsClean = (flags & flagBits.clean) !== 0
-  return {
-    cmd: 'connect',
-    keepalive,
-    startsClean,
-    sessionExpiry: startsClean ? 0 : asLongAsPossible,
-    refusal: kind => (startsClean ? undefined : refusalOfPersistent(clientId, kind)),
-  }
-}
-
-/** Such a session could not be resumed: the client does not learn the id that it gets, or an anonymous client has no sessions. */
-function refusalOfPersistent(clientId: string, kind: ClientKind): ConnectRefused | undefined {
-  if (kind === 'host') return undefined
-  if (clientId === '') return new ConnectRefused('client_id', 'a persistent session needs a client id')
-  if (kind === 'principal') return undefined
-  return new ConnectRefused('no_credential', 'a persistent session needs a credential')
-}
-
-/** @returns 3 for MQTT 3.1, 4 for MQTT 3.1.1, 5 @throws MalformedPacket `version` (MQTT-3.1.2-1, -2; contract §7.1) */
-function levelOf(fields: Fields): number {
-  const known = levels.get(fields.text())
-  const level = fields.byte()
-  // Another protocol may define the bytes after the level differently, so they are not decoded.
-  if (!known?.includes(level))
-    throw new MalformedPacket('the protocol is not MQTT 3.1, 3.1.1 or 5', 'version')
-  return level
-}
-
-/** Clears flags without a meaning in MQTT 3.1: the lowest flag, and the will flags if there is no will. */
-function withoutUnused(flags: number): number {
-  const used = flags & ~flagBits.reserved
-  return flags & flagBits.will ? used : used & ~(flagBits.willQos | flagBits.willRetain)
-}
-
-function assertFlags(flags: number): void {
-  const willQos = (flags >> 3) & 3
-  if (flags & flagBits.reserved) throw new MalformedPacket('a reserved flag is set (MQTT-3.1.2-3)')
-  if (willQos === 3) throw new MalformedPacket('the QoS of the will is 3 (MQTT-3.1.2-14)')
-  if (!(flags & flagBits.will) && (willQos > 0 || flags & flagBits.willRetain)) {
-    throw new MalformedPacket('will flags are set without a will (MQTT-3.1.2-11)')
-  }
-  if (flags & flagBits.password && !(flags & flagBits.username)) {
-    throw new MalformedPacket('there is a password without a username (MQTT-3.1.2-22)')
   }
 }

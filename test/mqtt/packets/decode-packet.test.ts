@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { generate, type Packet as OtherPacket, parser } from 'mqtt-packet'
 import { describe, expect, it } from 'vitest'
-import { decodeConnect5 } from '../../../src/mqtt/packets/connect5.ts'
+import { decodeConnect } from '../../../src/mqtt/packets/decode-connect.ts'
 import { decodePacket, decodePublish } from '../../../src/mqtt/packets/decode-packet.ts'
 import { Fields } from '../../../src/mqtt/packets/fields.ts'
 import { headerAt } from '../../../src/mqtt/packets/header.ts'
@@ -22,7 +22,7 @@ const isConnect = (bytes: Buffer) => (bytes[0] ?? 0) >> 4 === 1
 function decode(bytes: Buffer) {
   const fields = fieldsOf(bytes)
   const firstByte = bytes[0] ?? 0
-  if (isConnect(bytes)) return decodeConnect5(fields)
+  if (isConnect(bytes)) return decodeConnect(fields, 5)
   return firstByte >> 4 === 3 ? decodePublish(firstByte, fields, true) : decodePacket(firstByte, fields, true)
 }
 
@@ -147,7 +147,7 @@ describe('a packet of version 5', () => {
         properties: { willDelayInterval: 5, contentType: 'text/plain' },
       },
     })
-    const { connect, properties } = decodeConnect5(fieldsOf(packet))
+    const { connect, properties } = decodeConnect(fieldsOf(packet), 5)
     expect(connect).toMatchObject({ keepalive: 60, startsClean: false, sessionExpiry: 3600 })
     expect(properties).toEqual({ sessionExpiry: 3600, receiveMaximum: 10, maximumPacketSize: 1000 })
     const other = parser({ protocolVersion: 4 })
