@@ -36,6 +36,7 @@ const longNodesTests = [
   'magic',
   'mqtt-handover',
   'mqtt-sessions',
+  'mqtt-version5',
   'mqtt-wills',
   'outage',
   'removal',
