@@ -1,6 +1,6 @@
 import mqttPacket, { type Packet as OtherPacket } from 'mqtt-packet'
 import { LockLost } from '../../core/locks.ts'
-import { catalogue, ThingwireError } from '../../errors.ts'
+import { catalogue, type FieldError, ThingwireError } from '../../errors.ts'
 import { type BrokerPackets, type Codec, mqtt311 } from './codec.ts'
 import { encodePublish, type OutgoingPublish } from './encode.ts'
 import { Fields } from './fields.ts'
@@ -32,6 +32,8 @@ export const topicAliasMaximum = 16
 const mostAliases = 64
 /** Maximum number of a client's messages at QoS 1 and 2 that are not acknowledged yet (MQTT5-3.2.2.3.3). */
 const receiveMaximum = 256
+/** Bytes of a string (MQTT5-1.5.4). */
+const longestText = 65_535
 const success = 0
 const unspecified = 0x80
 const lostLock = 0x8e
@@ -182,7 +184,7 @@ export class Codec5 implements Codec {
     if (qos === 0 || (!refusal && !rejected)) return mqtt311.acks([outcome])
     const cmd = qos === 1 ? 'puback' : 'pubrec'
     const reasonCode = refusal ? codeOf(refusal) : success
-    const reasons = refusal ? reasonsOf(refusal) : { userProperties: { rejected: JSON.stringify(rejected) } }
+    const reasons = refusal ? reasonsOf(refusal) : { userProperties: { rejected: listed(rejected ?? []) } }
     if (this.#asked.requestProblemInformation === 0) return encode({ cmd, messageId, reasonCode })
     return this.#fitting(reasons, properties => encode({ cmd, messageId, reasonCode, properties }))
   }
@@ -239,8 +241,14 @@ interface Reasons {
 
 /** Reason String and User Properties of a refusal: what HTTP answers. */
 function reasonsOf({ reason, toSender: reasonString, errors, retryable }: ThingwireError): Reasons {
-  const list = errors && { errors: JSON.stringify(errors) }
+  const list = errors && { errors: listed(errors) }
   return { reasonString, userProperties: { reason, retryable: retryable ? 'yes' : 'no', ...list } }
+}
+
+/** The errors as JSON; if a property cannot hold all of them, only the first ones. */
+function listed(errors: readonly FieldError[]): string {
+  const text = JSON.stringify(errors)
+  return Buffer.byteLength(text) > longestText ? listed(errors.slice(0, errors.length >> 1)) : text
 }
 
 function encode(packet: OtherPacket): Buffer {

@@ -97,6 +97,17 @@ describe('the properties of a write', () => {
   })
 })
 
+it('a partial write names the first of thousands of records that it left out', async () => {
+  const { service, thing, client, topic } = await start()
+  const bad = Array.from({ length: 9_000 }, () => ({ key: 'a b', value: 1 }))
+  const body = { values: [...reading(1).values, ...bad] }
+  const ack = await ackOf(client, topic, body, { userProperties: { partial: 'true' } })
+  const rejected = JSON.parse(String(ack.properties?.userProperties?.rejected)) as unknown[]
+  expect(rejected[0]).toMatchObject({ index: 1, field: 'key', reason: 'invalid_key' })
+  expect(rejected.length).toBeGreaterThan(100)
+  expect(await service.values(thing, 'n')).toEqual([1])
+})
+
 describe('the answer to a write', () => {
   it.each([0, 1, 2] as const)('at QoS %i is that of HTTP, for the sender alone', async qos => {
     const { service, thing, client, topic } = await start()
