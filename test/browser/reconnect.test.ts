@@ -8,7 +8,8 @@ import { createNamedThing, expectText, signIn } from './dashboard.ts'
 
 const browser = new TestBrowser()
 /** What Chromium itself says about a server that is away. */
-const away = /ERR_CONNECTION_REFUSED|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET|WebSocket connection to/
+const away =
+  /ERR_CONNECTION_REFUSED|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET|ERR_SOCKET_NOT_CONNECTED|WebSocket connection to/
 
 test('the page says that it is not live while the server is away, and goes on by itself when it is back', async () => {
   const dataDir = await temporaryDirectory()
