@@ -9,8 +9,9 @@ import { ThingwireError } from '../../errors.ts'
 import type { Connection, CountFailure } from '../connection/connection.ts'
 import { type Arrival, inFlightDocuments, isResend } from '../connection/in-flight.ts'
 import type { MqttThings } from '../mqtt-things.ts'
-import { type Carried, MalformedPacket, type Properties, type Publish } from '../packets/packet.ts'
+import { MalformedPacket, type Properties, type Publish } from '../packets/packet.ts'
 import { writeOptionsIn } from '../packets/write-options.ts'
+import type { RelayedMessage } from '../relay/publish-queue.ts'
 import type { Relay } from '../relay/relay.ts'
 import type { RelayedClient } from '../relay/relayed-client.ts'
 import type { MqttSession } from '../sessions/session.ts'
@@ -44,6 +45,8 @@ interface Address {
 
 /** Marks a promise as handled, because it is awaited later. */
 const handledBelow = () => {}
+
+const noProperties: Properties = {}
 
 /** Without properties, the options of a write are part of its body (contract §2). */
 const noOptions: WriteOptions = {}
@@ -313,15 +316,6 @@ function isDropped({ qos }: Publish, error: ThingwireError): boolean {
   return qos === 0 && isRateExceeded(error)
 }
 
-/** What goes along with a message. @param now milliseconds since 1970 */
-function carriedBy(properties: Properties, now: number): Carried {
-  const { messageExpiry } = properties
-  return {
-    properties: properties.carried,
-    expiresAt: messageExpiry === undefined ? undefined : now + messageExpiry * 1_000,
-  }
-}
-
 interface RelayDoorParts extends Pick<PublishDoorParts, 'access' | 'rate' | 'observer' | 'clock'> {
   readonly relay: Relay
 }
@@ -362,16 +356,26 @@ class RelayDoor {
         await arrival.before?.committing
         return
       }
-      const { topic, payload, qos, retain, messageId, properties = {} } = packet
+      const { topic, payload, qos, retain, messageId, properties = noProperties } = packet
       // These messages have a rate of their own, so they do not slow down the client's writes.
       const { clientId } = this.#relayed
       const payer = `topics of ${clientId.slice(0, clientId.indexOf(':'))}`
       await rate.enter({ thingId: payer, door: 'mqtt', body: payload })
       const { principal, session, lock } = this.#connection
       const documents = session && arrival && inFlightDocuments(session, messageId, arrival)
-      const message = { topic, payload: Buffer.from(payload), qos, isRetained: retain, from: clientId }
-      const carried = carriedBy(properties, this.#parts.clock.now())
-      const publishing = relay.publish({ ...message, ...carried }, { documents: documents ?? {}, lock })
+      const { carried, messageExpiry } = properties
+      const isMortal = messageExpiry !== undefined
+      // Without a spread, which would take as long as the rest of the way.
+      const message: RelayedMessage = {
+        topic,
+        payload: Buffer.from(payload),
+        qos,
+        isRetained: retain,
+        from: clientId,
+        properties: carried,
+        expiresAt: isMortal ? this.#parts.clock.now() + messageExpiry * 1_000 : undefined,
+      }
+      const publishing = relay.publish(message, { documents: documents ?? {}, lock })
       turn.done()
       await publishing
       observer?.relayed()

@@ -87,6 +87,7 @@ export class PublishQueue {
     await this.#slices.pause()
     if (this.#entriesBeingPut >= mostEntriesAtOnce) await this.#put
     this.#order = Math.max(this.#order + 1, clock.now() * 1_000)
+    const extras: PacketExtras = { from, isRetained, properties, expiresAt, bytes: sizeOf(message, message) }
     const packet = {
       cmd: 'publish' as const,
       topic,
@@ -97,10 +98,7 @@ export class PublishQueue {
       // QoS 0 messages overtake messages that wait for a put. With the same broker id, the overtaken messages would be dropped.
       brokerId: qos === 0 ? `${brokerId}.0` : brokerId,
       brokerCounter: this.#order,
-      properties: {
-        ...{ from, isRetained, properties, expiresAt },
-        bytes: sizeOf(message, message),
-      } satisfies PacketExtras as object,
+      properties: extras as object,
     }
     const isPut = qos > 0 || isRetained
     if (isPut) this.#starting = { together, turn }
