@@ -77,6 +77,7 @@ const slowerTests = [
   ...['retained-live', 'retained-property'].map(name => `mqtt/delivery/${name}`),
   ...['anonymous', 'revocation', 'takeover', 'unavailable'].map(name => `mqtt/doors/${name}`),
   ...['missed-crash', 'session-model'].map(name => `mqtt/sessions/${name}`),
+  ...['malformed', 'wills'].map(name => `mqtt/version5/${name}`),
   ...['inherited-wills', 'wills'].map(name => `mqtt/wills/${name}`),
   ...['lost-answers', 'snippets'].map(name => `web/connect/${name}`),
 ].map(name => `test/${name}.test.ts`)
