@@ -373,8 +373,10 @@ describe('Decoder of MQTT 5', () => {
     fc.assert(
       fc.property(others, changes, (sent, at) => {
         const whole = Buffer.concat([plainConnect, changed(written(sent), at)])
-        const { taken } = decode([whole])
-        expect(taken.map(inCommon)).toEqual(asOtherReads(whole).slice(0, taken.length))
+        const [taken, other] = [decode([whole]).taken.map(inCommon), asOtherReads(whole)]
+        // mqtt-packet reads on behind a DISCONNECT of length 0, and gives up where the bytes behind it are no properties.
+        const both = Math.min(taken.length, other.length)
+        expect(taken.slice(0, both)).toEqual(other.slice(0, both))
       }),
       { numRuns: 3_000 },
     )
