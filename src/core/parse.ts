@@ -13,7 +13,10 @@ const example = '{"values":[{"key":"temperature","value":21.5}]}'
 
 export const writeIdForm = /^[\x20-\x7e]{1,64}$/
 
-/** The flags of an HTTP query, which override the flags in the body, and the write id from the Idempotency-Key header; or User Properties. */
+/**
+ * Flags that override those in the body, and the write id: from the query and the Idempotency-Key header of HTTP, or from the User
+ * Properties of MQTT 5.
+ */
 export interface WriteOptions {
   readonly store?: boolean | undefined
   readonly broadcast?: boolean | undefined

@@ -19,7 +19,7 @@ export interface Codec {
    *
    * @param packets the complete packets in `bytes`
    */
-  fromBroker(bytes: Buffer, packets: readonly Buffer[]): readonly BrokerPackets[]
+  fromBroker(bytes: Buffer, packets: readonly Buffer[]): readonly ForClient[]
   /** Whether a PUBLISH that is refused with this error is acknowledged; otherwise the connection is closed. */
   acknowledges(error: unknown, qos: QoS): error is ThingwireError
   /** PUBACKs and PUBRECs, in the order of the outcomes; empty if all are of QoS 0. */
@@ -34,8 +34,8 @@ export interface Codec {
   closing(error: Error): Buffer | undefined
 }
 
-/** Packets that are sent together. */
-export interface BrokerPackets {
+/** Packets of Aedes that are sent together. */
+export interface ForClient {
   /** undefined if the client takes no packet of this size. */
   readonly bytes: Buffer | undefined
   /** The message at QoS 1 or 2 among them, if its acknowledgement counts; undefined otherwise. */

@@ -1,7 +1,7 @@
 import mqttPacket, { type Packet as OtherPacket } from 'mqtt-packet'
 import { LockLost } from '../../core/locks.ts'
 import { catalogue, type FieldError, ThingwireError } from '../../errors.ts'
-import { type BrokerPackets, type Codec, mqtt311 } from './codec.ts'
+import { type Codec, type ForClient, mqtt311 } from './codec.ts'
 import { encodePublish, type OutgoingPublish } from './encode.ts'
 import { Fields } from './fields.ts'
 import { type Header, headerAt, qosOf, typeOf } from './header.ts'
@@ -152,7 +152,7 @@ export class Codec5 implements Codec {
     return Buffer.concat([written, payload])
   }
 
-  fromBroker(_bytes: Buffer, packets: readonly Buffer[]): readonly BrokerPackets[] {
+  fromBroker(_bytes: Buffer, packets: readonly Buffer[]): readonly ForClient[] {
     return packets.map(each => {
       const header = headerAt(each, 0)
       if (!header || typeOf(header.firstByte) !== types.publish) return { bytes: each, isUrgent: true }

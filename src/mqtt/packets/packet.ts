@@ -16,7 +16,6 @@ export const types = {
   pingreq: 12,
   pingresp: 13,
   disconnect: 14,
-  auth: 15,
 } as const
 
 /** Flags in the first byte of a PUBLISH (MQTT-3.3.1). */

@@ -99,9 +99,9 @@ export class Sessions {
   ): Promise<BegunSession> {
     const open = this.#open.get(clientId)
     const present = open !== undefined && open.lock.owner === lock.before ? open : undefined
-    if (startsClean || present?.session.expiry === 0) return await this.#beginNew(clientId, lock, expiry)
+    if (startsClean || present?.session.expiry === 0) return await this.#replace(clientId, lock, expiry)
     const session = present ? { ...present.session, wasPresent: true } : await this.#load(clientId)
-    if (!session) return await this.#beginNew(clientId, lock, expiry)
+    if (!session) return await this.#replace(clientId, lock, expiry)
     const isStored = present?.isInUse === true && session.expiry === expiry
     session.expiry = expiry
     const resumed = { session, lock, isInUse: true }
@@ -122,7 +122,7 @@ export class Sessions {
     return storedSession(clientId, stored, { nodes, begin: this.#begin })
   }
 
-  async #beginNew(clientId: string, lock: TakenLock, expiry: number): Promise<BegunSession> {
+  async #replace(clientId: string, lock: TakenLock, expiry: number): Promise<BegunSession> {
     const { live, onForgotten } = this.#parts
     this.#open.delete(clientId)
     const stored = await this.#stored.read(clientId)
