@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { Duplex } from 'node:stream'
 import type { Client } from 'aedes'
 import { type Principal, principalName } from '../../access/principal.ts'
+import { linger } from '../../core/async/linger.ts'
 import type { Lock, TakenLock } from '../../core/locks.ts'
 import type { ThingwireError } from '../../errors.ts'
 import type { DoorOptions } from '../attach-options.ts'
@@ -22,8 +23,6 @@ import type { Admission } from './admission.ts'
 import { InFlight } from './in-flight.ts'
 import { Inbound, type InboundOwner, type Reading } from './inbound.ts'
 import { KeepAlive } from './keep-alive.ts'
-import { linger } from './linger.ts'
-import { MessageIds } from './message-ids.ts'
 import { UsedTokens } from './used-tokens.ts'
 
 export interface PacketHandler {
@@ -74,7 +73,6 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   readonly #keepAlive = new KeepAlive()
   #handler: PacketHandler | undefined
   #onClosed: ((error: Error | null) => void) | undefined
-  readonly #ids: MessageIds
   #state: ConnectionState = 'connecting'
   #end: ConnectionEnd | undefined
   /** Set by CONNECT. */
@@ -105,7 +103,6 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     this.socket = socket
     this.#parts = parts
     this.broker = new BrokerLink(socket, accept, this)
-    this.#ids = new MessageIds(this.broker)
     const { things, options, reading } = parts
     const { live, clock, observer } = things
     const { drainTimeout } = options
@@ -349,7 +346,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   }
 
   nextMessageId(): number {
-    return this.#ids.next()
+    return this.broker.nextMessageId()
   }
 
   isUnacked(messageId: number): boolean {

@@ -1,6 +1,7 @@
 import { Duplex } from 'node:stream'
 import type { Client } from 'aedes'
-import { encodeSubscribe, encodeUnsubscribe, pingreq } from '../packets/encode.ts'
+import type { Packet as OtherPacket } from 'mqtt-packet'
+import { encode, pingreq } from '../packets/encode.ts'
 import { headerAt, qosOf, typeOf } from '../packets/header.ts'
 import { ConnectionClosed } from '../packets/outcomes.ts'
 import { type AskedFilter, publishFlags, types } from '../packets/packet.ts'
@@ -21,6 +22,7 @@ export interface BrokerLinkHandlers {
 }
 
 const nothing = Buffer.alloc(0)
+const maximumMessageId = 65_535
 
 /**
  * Links a connection to the host's broker. The broker sees the link as a normal client. The broker gets only the packets that it
@@ -38,7 +40,10 @@ export class BrokerLink implements BrokerSideHandlers {
   #isRelayed = false
   #isFinishing = false
   #isRefused = false
+  /** Packet id of the broker's newest message to a relayed client; 0 if there was none. */
   #newestId = 0
+  /** Packet id of Thingwire's newest message to the client. */
+  #newestOwnId = 0
   /** Number of unanswered PINGREQs that the client did not send. */
   #pings = 0
   #pingedAt = performance.now()
@@ -59,11 +64,6 @@ export class BrokerLink implements BrokerSideHandlers {
     this.#handlers = handlers
     this.#side = new BrokerSide(socket, this)
     this.client = accept(this.#side)
-  }
-
-  /** Packet id of the broker's newest message to a relayed client; 0 if there was none. */
-  get newestId(): number {
-    return this.#newestId
   }
 
   /** Whether the broker keeps up with the packets that it is sent. */
@@ -142,7 +142,7 @@ export class BrokerLink implements BrokerSideHandlers {
     this.#hold()
     const codes: number[] = []
     for (const asked of this.#isRelayed ? [filters] : filters.map(each => [each])) {
-      const suback = await this.#ask(encodeSubscribe(messageId, asked))
+      const suback = await this.#ask({ cmd: 'subscribe', messageId, subscriptions: [...asked] })
       codes.push(...suback.subarray(-asked.length))
     }
     return codes
@@ -151,14 +151,14 @@ export class BrokerLink implements BrokerSideHandlers {
   /** @param filters at least one */
   async unsubscribe(messageId: number, filters: readonly string[]): Promise<void> {
     this.#hold()
-    await this.#ask(encodeUnsubscribe(messageId, filters))
+    await this.#ask({ cmd: 'unsubscribe', messageId, unsubscriptions: [...filters] })
   }
 
   /** Resolves with the SUBACK or UNSUBACK; never if the connection is closed before that. */
-  #ask(packet: Buffer): Promise<Buffer> {
+  #ask(packet: OtherPacket): Promise<Buffer> {
     return new Promise(resolve => {
       this.#onAnswered = resolve
-      this.send(packet)
+      this.send(encode(packet, 4))
     })
   }
 
@@ -178,6 +178,17 @@ export class BrokerLink implements BrokerSideHandlers {
   /** Whether the packet id belongs to a message from the broker that the client has not acknowledged yet. */
   uses(messageId: number): boolean {
     return this.#ids?.has(messageId) === true
+  }
+
+  /** A packet id for a message of Thingwire, 1 to 65,535, that the broker does not use. */
+  nextMessageId(): number {
+    // The broker counts up without checking which ids are in use, so these ids stay far from its next ids.
+    const ahead = (this.#newestOwnId - this.#newestId + maximumMessageId) % maximumMessageId
+    if (this.#newestId > 0 && ahead < maximumMessageId / 4)
+      this.#newestOwnId = (this.#newestId + (maximumMessageId >> 1)) % maximumMessageId
+    do this.#newestOwnId = this.#newestOwnId >= maximumMessageId ? 1 : this.#newestOwnId + 1
+    while (this.uses(this.#newestOwnId))
+    return this.#newestOwnId
   }
 
   /** Call this when the client has sent PUBACK or PUBCOMP. @returns whether it was for a message from the broker */

@@ -1,5 +1,5 @@
 import { catalogue, ThingwireError } from '../../errors.ts'
-import { encodeAck, encodeConnack, encodePublish, encodeSuback, type OutgoingPublish } from './encode.ts'
+import { encode, encodeAck, encodePublish, type OutgoingPublish } from './encode.ts'
 import type { BegunSession, ConnectRefused, FilterOutcome, PublishOutcome } from './outcomes.ts'
 import { MalformedPacket, type QoS, type Relayed, types } from './packet.ts'
 
@@ -55,8 +55,8 @@ const refused = 128
 
 export const mqtt311: Codec = {
   mostUnacked: { received: mostPacketIds, sent: mostPacketIds },
-  connack: ({ isPresent }) => encodeConnack(0, isPresent),
-  connackRefusal: ({ returnCode }) => encodeConnack(returnCode),
+  connack: ({ isPresent }) => encode({ cmd: 'connack', returnCode: 0, sessionPresent: isPresent }, 4),
+  connackRefusal: ({ returnCode }) => connackRefusal(returnCode),
   publish: encodePublish,
   relayedPayload: payload => payload,
   fromBroker: bytes => [{ bytes }],
@@ -64,28 +64,28 @@ export const mqtt311: Codec = {
     error instanceof ThingwireError && catalogue[error.reason].mqtt === 'report',
   acks: acksWithoutReasons,
   pubcomp: messageId => encodeAck(types.pubcomp, messageId),
-  suback: (messageId, outcomes) =>
-    encodeSuback(
-      messageId,
-      outcomes.map(({ qos, refusal }) => (refusal === undefined ? qos : refused)),
-    ),
+  suback: (messageId, outcomes) => {
+    const granted = outcomes.map(({ qos, refusal }) => (refusal === undefined ? qos : refused))
+    return encode({ cmd: 'suback', messageId, granted }, 4)
+  },
   unsuback: messageId => encodeAck(types.unsuback, messageId),
   closing: error =>
     error instanceof MalformedPacket && error.violation === 'version'
-      ? encodeConnack(unacceptableLevel)
+      ? connackRefusal(unacceptableLevel)
       : undefined,
 }
 
 export const mqtt31: Codec = {
   ...mqtt311,
   // MQTT 3.1 has no session-present flag.
-  connack: () => encodeConnack(0),
+  connack: () => encode({ cmd: 'connack', returnCode: 0, sessionPresent: false }, 4),
   // MQTT 3.1 has no code for a refused filter: a client would take 128 for a QoS (3.1, section 3.8).
   suback: (messageId, outcomes) =>
-    encodeSuback(
-      messageId,
-      outcomes.map(({ qos }) => qos),
-    ),
+    encode({ cmd: 'suback', messageId, granted: outcomes.map(({ qos }) => qos) }, 4),
+}
+
+function connackRefusal(returnCode: number): Buffer {
+  return encode({ cmd: 'connack', returnCode, sessionPresent: false }, 4)
 }
 
 /** A refused PUBLISH is acknowledged like one that is stored: without an ack, the client would resend it for ever. */

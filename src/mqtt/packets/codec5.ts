@@ -1,8 +1,7 @@
-import mqttPacket, { type Packet as OtherPacket } from 'mqtt-packet'
 import { LockLost } from '../../core/locks.ts'
 import { catalogue, type FieldError, ThingwireError } from '../../errors.ts'
 import { type Codec, type ForClient, mqtt311 } from './codec.ts'
-import { encodePublish, type OutgoingPublish } from './encode.ts'
+import { encode, encodePublish, type OutgoingPublish } from './encode.ts'
 import { Fields } from './fields.ts'
 import { type Header, headerAt, qosOf, typeOf } from './header.ts'
 import {
@@ -37,7 +36,6 @@ const longestText = 65_535
 const success = 0
 const unspecified = 0x80
 const lostLock = 0x8e
-const _nothing = Buffer.alloc(0)
 const noProperties = Buffer.of(0)
 /** Not a property of MQTT. In the packets that Aedes writes, it stands first in those that are to have RETAIN. */
 const retainMark = 0x7f
@@ -100,13 +98,13 @@ export class Codec5 implements Codec {
       topicAliasMaximum,
       sharedSubscriptionAvailable: false,
     }
-    return encode({ cmd: 'connack', reasonCode: success, sessionPresent: isPresent, properties })
+    return encode({ cmd: 'connack', reasonCode: success, sessionPresent: isPresent, properties }, 5)
   }
 
   connackRefusal({ why, toSender: reasonString }: ConnectRefused): Buffer {
     this.#isRefused = true
     const reasonCode = connectRefusals[why][1]
-    return encode({ cmd: 'connack', reasonCode, sessionPresent: false, properties: { reasonString } })
+    return encode({ cmd: 'connack', reasonCode, sessionPresent: false, properties: { reasonString } }, 5)
   }
 
   publish(publish: OutgoingPublish): Buffer | undefined {
@@ -185,8 +183,8 @@ export class Codec5 implements Codec {
     const cmd = qos === 1 ? 'puback' : 'pubrec'
     const reasonCode = refusal ? codeOf(refusal) : success
     const reasons = refusal ? reasonsOf(refusal) : { userProperties: { rejected: listed(rejected ?? []) } }
-    if (this.#asked.requestProblemInformation === 0) return encode({ cmd, messageId, reasonCode })
-    return this.#fitting(reasons, properties => encode({ cmd, messageId, reasonCode, properties }))
+    if (this.#asked.requestProblemInformation === 0) return encode({ cmd, messageId, reasonCode }, 5)
+    return this.#fitting(reasons, properties => encode({ cmd, messageId, reasonCode, properties }, 5))
   }
 
   /** Leaves reasons off from the last on until the packet is no larger than the client takes. */
@@ -204,17 +202,17 @@ export class Codec5 implements Codec {
   pubcomp(messageId: number, isKnown: boolean): Buffer {
     return isKnown
       ? mqtt311.pubcomp(messageId, isKnown)
-      : encode({ cmd: 'pubcomp', messageId, reasonCode: noPacketId })
+      : encode({ cmd: 'pubcomp', messageId, reasonCode: noPacketId }, 5)
   }
 
   suback(messageId: number, outcomes: readonly FilterOutcome[]): Buffer {
     const granted = outcomes.map(({ qos, refusal }) => (refusal === undefined ? qos : filterCodes[refusal]))
-    return encode({ cmd: 'suback', messageId, granted })
+    return encode({ cmd: 'suback', messageId, granted }, 5)
   }
 
   unsuback(messageId: number, existed: readonly boolean[]): Buffer {
     const granted = existed.map(did => (did ? success : noSubscription))
-    return encode({ cmd: 'unsuback', messageId, granted })
+    return encode({ cmd: 'unsuback', messageId, granted }, 5)
   }
 
   closing(error: Error): Buffer | undefined {
@@ -228,8 +226,8 @@ export class Codec5 implements Codec {
         : { reasonString: isExplained ? error.message : 'the server has failed' }
     return this.#fitting(reasons, properties =>
       this.#isAnswered
-        ? encode({ cmd: 'disconnect', reasonCode, properties })
-        : encode({ cmd: 'connack', reasonCode, sessionPresent: false, properties }),
+        ? encode({ cmd: 'disconnect', reasonCode, properties }, 5)
+        : encode({ cmd: 'connack', reasonCode, sessionPresent: false, properties }, 5),
     )
   }
 }
@@ -249,10 +247,6 @@ function reasonsOf({ reason, toSender: reasonString, errors, retryable }: Thingw
 function listed(errors: readonly FieldError[]): string {
   const text = JSON.stringify(errors)
   return Buffer.byteLength(text) > longestText ? listed(errors.slice(0, errors.length >> 1)) : text
-}
-
-function encode(packet: OtherPacket): Buffer {
-  return mqttPacket.generate(packet, { protocolVersion: 5 })
 }
 
 function identifierIn(identifier: number): readonly Buffer[] {

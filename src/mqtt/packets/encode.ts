@@ -1,4 +1,5 @@
-import { type AskedFilter, publishFlags, types } from './packet.ts'
+import mqttPacket, { type Packet as OtherPacket } from 'mqtt-packet'
+import { publishFlags, types } from './packet.ts'
 
 /** A PUBLISH that the server sends (MQTT-3.3). */
 export interface OutgoingPublish {
@@ -16,7 +17,7 @@ export interface OutgoingPublish {
 }
 
 const qos1 = 0x02
-/** Flags of PUBREL, SUBSCRIBE and UNSUBSCRIBE (MQTT-3.6.1-1, -3.8.1-1, -3.10.1-1). */
+/** Flags of PUBREL (MQTT-3.6.1-1). */
 const reserved = 0x02
 
 export const pingreq: Uint8Array = Uint8Array.of(types.pingreq << 4, 0)
@@ -51,51 +52,15 @@ export function encodePublish(publish: OutgoingPublish, properties?: Uint8Array)
   return packet
 }
 
-/** @param returnCode 0 to 5 (MQTT-3.2.2-5) */
-export function encodeConnack(returnCode: number, sessionPresent = false): Buffer {
-  return Buffer.of(types.connack << 4, 2, sessionPresent ? 1 : 0, returnCode)
-}
-
 /** @param type packet type of an ack */
 export function encodeAck(type: number, messageId: number): Buffer {
   const flags = type === types.pubrel ? reserved : 0
   return Buffer.of((type << 4) | flags, 2, messageId >> 8, messageId & 0xff)
 }
 
-/** @param codes the granted QoS of each filter, or 128 if it is refused (MQTT-3.8.4-5) */
-export function encodeSuback(messageId: number, codes: readonly number[]): Buffer {
-  const packet = packetOf(types.suback << 4, 2 + codes.length)
-  packet.set(codes, packet.writeUInt16BE(messageId, packet.length - codes.length - 2))
-  return packet
-}
-
-export function encodeSubscribe(messageId: number, asked: readonly AskedFilter[]): Buffer {
-  const filters = asked.map(({ topic }) => topic)
-  const levels = asked.map(({ qos }) => qos)
-  return encodeFilters((types.subscribe << 4) | reserved, messageId, filters, levels)
-}
-
-export function encodeUnsubscribe(messageId: number, filters: readonly string[]): Buffer {
-  return encodeFilters((types.unsubscribe << 4) | reserved, messageId, filters)
-}
-
-/** @param levels the requested QoS of each filter; undefined for UNSUBSCRIBE */
-function encodeFilters(
-  firstByte: number,
-  messageId: number,
-  filters: readonly string[],
-  levels?: readonly number[],
-): Buffer {
-  const lengths = filters.map(filter => Buffer.byteLength(filter))
-  const remaining = lengths.reduce((sum, length) => sum + 2 + length + (levels ? 1 : 0), 2)
-  const packet = packetOf(firstByte, remaining)
-  let offset = packet.writeUInt16BE(messageId, packet.length - remaining)
-  for (const [place, filter] of filters.entries()) {
-    offset = packet.writeUInt16BE(lengths[place] ?? 0, offset)
-    offset += packet.write(filter, offset)
-    if (levels) offset = packet.writeUInt8(levels[place] ?? 0, offset)
-  }
-  return packet
+/** Encodes a packet that is not on the way of a message. @param protocolVersion of MQTT 3.1.1 or 5 */
+export function encode(packet: OtherPacket, protocolVersion: 4 | 5): Buffer {
+  return mqttPacket.generate(packet, { protocolVersion })
 }
 
 /** A fixed header and room for `length` bytes. The length is encoded in 7-bit groups, least significant first (MQTT-2.2.3). */
