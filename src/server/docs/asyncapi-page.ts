@@ -41,7 +41,7 @@ ${each(servers, (_, server) => {
 })}
 </dl></section>
 <section><h2>Credential</h2>${prose(components.securitySchemes.credential.description)}</section>
-${each(channels, name => channelSection(document, name as keyof AsyncApi['channels']))}
+${each(channels, (name, channel) => channelSection(document, name, channel))}
 <section><h2>Schemas</h2>
 ${each(components.schemas, (name, schema) => `<h3 id="schema-${text(name)}">${text(name)}</h3>${code(schema)}`)}
 </section>
@@ -50,8 +50,11 @@ ${each(components.schemas, (name, schema) => `<h3 id="schema-${text(name)}">${te
 `
 }
 
-function channelSection(document: AsyncApi, name: keyof AsyncApi['channels']): string {
-  const { address, description, parameters } = document.channels[name]
+function channelSection(
+  document: AsyncApi,
+  name: string,
+  { address, description, parameters }: AsyncApi['channels'][string],
+): string {
   const own = Object.values(document.operations).filter(
     ({ channel }) => channel.$ref === `#/channels/${name}`,
   )
@@ -66,11 +69,9 @@ ${own.map(operation => operationPart(document, operation)).join('\n')}
 </section>`
 }
 
-type OperationObject = AsyncApi['operations'][keyof AsyncApi['operations']]
-
 function operationPart(
   { components }: AsyncApi,
-  { action, summary, messages, bindings }: OperationObject,
+  { action, summary, messages, bindings }: AsyncApi['operations'][string],
 ): string {
   const name = messages.map(({ $ref }) => $ref.split('/').at(-1))[0] as keyof typeof components.messages
   const { title, payload, examples } = components.messages[name]

@@ -75,6 +75,82 @@ const refusedExample = {
   message: refusedWriteExample.message,
 }
 
+interface Topic {
+  readonly address: string
+  readonly description: string
+  readonly parameters: Readonly<Record<string, ParameterObject>>
+  /** By name, which begins with the action `receive` or `send`: the message and what happens. */
+  readonly operations: Readonly<
+    Record<string, readonly [message: string, summary: string, retain?: 'retained']>
+  >
+}
+
+/** By name of the channel. */
+const topics: Readonly<Record<string, Topic>> = {
+  write: {
+    address: writeTopic('{ref}'),
+    description: 'The thing writes here. The message is neither relayed nor retained.',
+    parameters: { ref },
+    operations: { receiveWrite: ['write', 'Accepts a write.'] },
+  },
+  wholeWrites: {
+    address: wholeTopic('{ref}'),
+    description: 'The thing can also write here. Subscribers get each write as a whole.',
+    parameters: { ref },
+    operations: {
+      receiveWholeWrite: ['write', 'Accepts a write.'],
+      sendWrittenRecords: ['writtenRecords', 'Sends each new write.'],
+    },
+  },
+  values: {
+    address: valuesTopic('{ref}', '{key}'),
+    description: 'Subscribers get each record by itself.',
+    parameters: { ref, key },
+    operations: {
+      sendRecord: ['record', 'Sends each new record.'],
+      sendPresent: ['record', 'Sends the latest record of each resource to a new subscriber.', 'retained'],
+      sendEmptied: ['emptied', 'Sends an empty message when a resource has no records left.'],
+    },
+  },
+  errors: {
+    address: errorsTopic('{ref}'),
+    description: 'Refused writes, over HTTP and MQTT. Read sessions may not subscribe.',
+    parameters: { ref },
+    operations: {
+      sendRefusedWrite: ['refusedWrite', 'Sends a refused write; at most ten a second for a thing.'],
+    },
+  },
+  date: {
+    address: dateTopic('{ref}'),
+    description: 'The time of the server, once for each SUBSCRIBE.',
+    parameters: { ref },
+    operations: { sendServerTime: ['serverTime', 'Sends the time to a new subscriber.', 'retained'] },
+  },
+  limits: {
+    address: limitsTopic('{ref}'),
+    description: 'The limits of the server, once for each SUBSCRIBE.',
+    parameters: { ref },
+    operations: { sendLimits: ['limits', 'Sends the limits to a new subscriber.', 'retained'] },
+  },
+  activation: {
+    address: activationTopic('{code}', '{any}'),
+    description:
+      'A SUBSCRIBE is the request, and only that connection gets the answer. An invalid code gets SUBACK 128.',
+    parameters: { code, any },
+    operations: { sendActivation: ['activation', 'Sends the new thing its token.'] },
+  },
+  answers: {
+    address: `${answersTopic('{ref}')}/{any}`,
+    description:
+      'MQTT 5: the answer to a write that has this topic as its Response Topic, for its sender alone.',
+    parameters: { ref, any: answers },
+    operations: {
+      sendCreated: ['created', 'Sends what HTTP answers to a write that is stored.'],
+      sendRefused: ['refused', 'Sends what HTTP answers to a refused write.'],
+    },
+  },
+}
+
 /** Contract §7 as AsyncAPI 3, from the server's view: `receive` is a client's PUBLISH, `send` is a message to a subscriber. */
 export function asyncApi({ version, places }: { readonly version: string; readonly places: MqttPlaces }) {
   const schemas = new Schemas('draft-07')
@@ -99,88 +175,14 @@ export function asyncApi({ version, places }: { readonly version: string; readon
     created: answer('A write is stored', schemas.of(created), { status: 'created', message: 'created' }),
     refused: answer('A write is refused', schemas.of(error), refusedExample),
   }
+  const all = Object.entries(topics)
   return {
     asyncapi: '3.0.0' as const,
     info: { title: 'Thingwire', version, description: introduction },
     defaultContentType: 'application/json',
     servers: servers(places),
-    channels: {
-      write: channel(
-        writeTopic('{ref}'),
-        'The thing writes here. The message is neither relayed nor retained.',
-        { ref },
-        ['write'],
-      ),
-      wholeWrites: channel(
-        wholeTopic('{ref}'),
-        'The thing can also write here. Subscribers get each write as a whole.',
-        { ref },
-        ['write', 'writtenRecords'],
-      ),
-      values: channel(valuesTopic('{ref}', '{key}'), 'Subscribers get each record by itself.', { ref, key }, [
-        'record',
-        'emptied',
-      ]),
-      errors: channel(
-        errorsTopic('{ref}'),
-        'Refused writes, over HTTP and MQTT. Read sessions may not subscribe.',
-        { ref },
-        ['refusedWrite'],
-      ),
-      date: channel(dateTopic('{ref}'), 'The time of the server, once for each SUBSCRIBE.', { ref }, [
-        'serverTime',
-      ]),
-      limits: channel(limitsTopic('{ref}'), 'The limits of the server, once for each SUBSCRIBE.', { ref }, [
-        'limits',
-      ]),
-      activation: channel(
-        activationTopic('{code}', '{any}'),
-        'A SUBSCRIBE is the request, and only that connection gets the answer. An invalid code gets SUBACK 128.',
-        { code, any },
-        ['activation'],
-      ),
-      answers: channel(
-        `${answersTopic('{ref}')}/{any}`,
-        'MQTT 5: the answer to a write that has this topic as its Response Topic, for its sender alone.',
-        { ref, any: answers },
-        ['created', 'refused'],
-      ),
-    },
-    operations: {
-      receiveWrite: operation('receive', 'write', 'write', 'Accepts a write.'),
-      receiveWholeWrite: operation('receive', 'wholeWrites', 'write', 'Accepts a write.'),
-      sendRecord: operation('send', 'values', 'record', 'Sends each new record.'),
-      sendPresent: operation(
-        'send',
-        'values',
-        'record',
-        'Sends the latest record of each resource to a new subscriber.',
-        true,
-      ),
-      sendEmptied: operation(
-        'send',
-        'values',
-        'emptied',
-        'Sends an empty message when a resource has no records left.',
-      ),
-      sendWrittenRecords: operation('send', 'wholeWrites', 'writtenRecords', 'Sends each new write.'),
-      sendRefusedWrite: operation(
-        'send',
-        'errors',
-        'refusedWrite',
-        'Sends a refused write; at most ten a second for a thing.',
-      ),
-      sendServerTime: operation('send', 'date', 'serverTime', 'Sends the time to a new subscriber.', true),
-      sendLimits: operation('send', 'limits', 'limits', 'Sends the limits to a new subscriber.', true),
-      sendActivation: operation('send', 'activation', 'activation', 'Sends the new thing its token.'),
-      sendCreated: operation(
-        'send',
-        'answers',
-        'created',
-        'Sends what HTTP answers to a write that is stored.',
-      ),
-      sendRefused: operation('send', 'answers', 'refused', 'Sends what HTTP answers to a refused write.'),
-    },
+    channels: Object.fromEntries(all.map(([name, topic]) => [name, channelOf(topic)])),
+    operations: Object.fromEntries(all.flatMap(([name, { operations }]) => operationsOf(name, operations))),
     components: {
       securitySchemes: {
         credential: {
@@ -231,44 +233,32 @@ function answer(title: string, payload: Schema, example: unknown) {
   }
 }
 
-function channel(
-  address: string,
-  description: string,
-  parameters: Readonly<Record<string, ParameterObject>>,
-  messages: readonly string[],
-) {
+function channelOf({ address, description, parameters, operations }: Topic) {
   const subprotocol = { type: 'string', enum: ['mqtt', 'mqttv3.1'] }
+  const properties = { 'Sec-WebSocket-Protocol': subprotocol }
+  const headers = { type: 'object', properties, required: ['Sec-WebSocket-Protocol'] }
+  const messages = Object.values(operations).map(([name]) => [
+    name,
+    { $ref: `#/components/messages/${name}` },
+  ])
   return {
     address,
     description,
     parameters,
-    messages: Object.fromEntries(messages.map(name => [name, { $ref: `#/components/messages/${name}` }])),
-    bindings: {
-      ws: {
-        method: 'GET',
-        headers: {
-          type: 'object',
-          properties: { 'Sec-WebSocket-Protocol': subprotocol },
-          required: ['Sec-WebSocket-Protocol'],
-        },
-        bindingVersion: '0.1.0',
-      },
-    },
+    messages: Object.fromEntries(messages),
+    bindings: { ws: { method: 'GET', headers, bindingVersion: '0.1.0' } },
   }
 }
 
-function operation(
-  action: 'receive' | 'send',
-  channel: string,
-  message: string,
-  summary: string,
-  retain = false,
-) {
-  return {
-    action,
-    channel: { $ref: `#/channels/${channel}` },
-    summary,
-    messages: [{ $ref: `#/channels/${channel}/messages/${message}` }],
-    bindings: { mqtt: { qos: 1, retain, bindingVersion: '0.2.0' } },
-  }
+function operationsOf(channel: string, operations: Topic['operations']) {
+  return Object.entries(operations).map(([name, [message, summary, retain]]) => {
+    const operation = {
+      action: name.startsWith('receive') ? 'receive' : 'send',
+      channel: { $ref: `#/channels/${channel}` },
+      summary,
+      messages: [{ $ref: `#/channels/${channel}/messages/${message}` }],
+      bindings: { mqtt: { qos: 1, retain: retain === 'retained', bindingVersion: '0.2.0' } },
+    }
+    return [name, operation] as const
+  })
 }
