@@ -7,7 +7,7 @@ import {
   type OptionName,
   optionNames,
 } from '../../../src/server/options/options.ts'
-import { optionsHelp, optionsTable } from '../../../src/server/options/options-table.ts'
+import { optionsHelp } from '../../../src/server/options/options-help.ts'
 
 const defaults = Object.fromEntries(optionNames.map(name => [name, declarationOf(name).default]))
 
@@ -68,3 +68,25 @@ describe('options', () => {
     expect(flagName('allowThingDelete')).toBe('allow-thing-delete')
   })
 })
+
+/** The text of `docs/reference/options.md`. */
+function optionsTable(): string {
+  return `# Options
+
+This page is generated from \`src/server/options/options.ts\`. The server looks for a value in this order: command line,
+environment, file, default. The file is \`--config <file>\` or \`THINGWIRE_CONFIG\`, else \`config/default.json\`; its names
+are those of the first column. An empty variable counts as not set. On the command line and in the environment, commas
+separate the items of a list.
+
+| option | environment | command line | must be | default | meaning | why this default |
+|---|---|---|---|---|---|---|
+${optionNames.map(row).join('\n')}
+`
+}
+
+function row(name: OptionName): string {
+  const { rule, meaning, reason, secret, default: given } = declarationOf(name)
+  const flag = secret ? 'no: other users could read it' : `\`--${flagName(name)}\``
+  const value = given === undefined ? 'none' : `\`${given}\``
+  return `| \`${name}\` | \`${environmentName(name)}\` | ${flag} | ${rule} | ${value} | ${meaning} | ${reason} |`
+}
