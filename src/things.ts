@@ -219,6 +219,7 @@ export async function openThings(
   const limits = new Limits(options.limits)
   const store = await openStore(options.store, { storeTimeout })
   const { records, documents, refused, nodes, locks, clock } = store
+  const stored = { records, documents, refused, nodes, locks, clock }
   const isShared = store.capabilities.shared
   const live = new Live({ records, nodes, isShared, observer }, await records.catchUp())
   // Opened before the first write, so that absent clients miss none. The magic resources below may already write a state.
@@ -230,16 +231,10 @@ export async function openThings(
   // Read from the documents directly, so that the token does not count as used.
   const isOwnToken = async (token: string) => !!(await documents.get(tokenName(hashToken(token))))
   const forwarding = ready.forward && { ...ready.forward, target: { ...ready.forward.target, isOwnToken } }
-  const forward = forwarding && (await openForwarder({ records, documents, nodes, live }, forwarding))
+  const forward = forwarding && (await openForwarder({ ...stored, live }, forwarding))
   const hasLeftForwarding = !forward && (await LeftLog.open(documents, live))
-  const access = await createAccess({
-    documents,
-    records,
-    nodes,
-    adminKey: options.adminKey,
-    allowThingDelete: options.allowThingDelete ?? false,
-    topics: ready.topics ?? [],
-  })
+  const { adminKey, allowThingDelete = false } = options
+  const access = await createAccess({ ...stored, adminKey, allowThingDelete, topics: ready.topics ?? [] })
   access.access.onRevoke(revocation => limits.rate.revoke(revocation))
   records.onCommit(commit => limits.rate.chargeElsewhere(commit, clock.now()))
   if (observer) {
@@ -247,24 +242,12 @@ export async function openThings(
       if (commit.stored && !commit.isElsewhere) observer.stored(recordCount(commit))
     })
   }
-  const ingest = createIngest({
-    records,
-    refused,
-    magic,
-    clock,
-    live,
-    isShared,
-    limits,
-    storeTimeout,
-    redactor: access.access.redactor,
-    observer,
-  })
+  const { redactor } = access.access
+  const serving = { ...stored, live, limits, storeTimeout, observer }
+  const ingest = createIngest({ ...serving, magic, isShared, redactor })
   const retained = new RetainedState({
-    records,
-    documents,
-    nodes,
+    ...stored,
     magic,
-    clock,
     live,
     onRefused: ({ thingId, record, error }) => {
       void ingest.noteRefused({ thingId, door: 'magic', error, body: Buffer.from(recordText(record)) })
@@ -273,27 +256,13 @@ export async function openThings(
   })
   live.log.keepFor(retained)
   const rules = options.retention ?? []
-  const retention = await Retention.open({ records, documents, nodes, clock, rules, onDefect })
+  const retention = await Retention.open({ ...stored, rules, onDefect })
   return {
     ...access,
-    limits,
+    ...serving,
+    ...{ ingest, sessionLog, streamLog, retention, forward, hasLeftForwarding },
     costlyReads: new FairQueue(costlyReadsAtOnce),
-    ingest,
-    records,
-    refused,
-    documents,
-    nodes,
-    locks,
-    storeTimeout,
-    clock,
-    observer,
-    live,
-    sessionLog,
-    streamLog,
     magic: retained,
-    retention,
-    forward,
-    hasLeftForwarding,
     believedTime: () => retention.believedTime(),
     storeSize: () => store.size(),
     backup: async function* () {

@@ -6,48 +6,32 @@ import type { Connection } from '../connection/connection.ts'
 import type { Publish } from '../packets/packet.ts'
 import { refOfAnswersTopic } from '../topics.ts'
 
-/** The ticket of a write that also has the answer of HTTP sent to the sender, on the Response Topic, before or after the ack. */
-export class AnsweredTicket implements Ticket<unknown> {
-  readonly #ticket: Ticket<unknown>
-  readonly #connection: Pick<Connection, 'live' | 'codec'>
-  readonly #qos: Publish['qos']
-  readonly #thingId: string
-  readonly #topic: string
-  readonly #correlationData: Buffer | undefined
-
-  /**
-   * @param refs id of the thing, and the token or id in the topic of the write: the Response Topic has one of them
-   * @throws ThingwireError not_an_answer_topic
-   */
-  constructor(
-    ticket: Ticket<unknown>,
-    connection: Pick<Connection, 'live' | 'codec'>,
-    { qos, properties: { responseTopic = '', correlationData } = {} }: Publish,
-    refs: readonly [thingId: string, ref: string],
-  ) {
-    const ref = refOfAnswersTopic(responseTopic)
-    if (ref === undefined || !refs.includes(ref)) throw new ThingwireError('not_an_answer_topic')
-    this.#ticket = ticket
-    this.#connection = connection
-    this.#qos = qos
-    this.#thingId = refs[0]
-    this.#topic = responseTopic
-    // A copy, so that the received bytes are not kept until the write is stored.
-    this.#correlationData = correlationData && Buffer.from(correlationData)
-  }
-
-  resolve(answer: unknown): void {
-    this.#ticket.resolve(answer)
-    this.#send(createdText((answer as WriteAnswer | undefined) ?? {}))
-  }
-
-  /** A write that is not acknowledged is not answered either: the client sends it again. */
-  reject(error: unknown): void {
-    this.#ticket.reject(error)
-    if (this.#connection.codec.acknowledges(error, this.#qos)) this.#send(errorText(error))
-  }
-
-  #send(text: string): void {
-    this.#connection.live.answerWrite(this.#thingId, this.#topic, text, this.#correlationData)
+/**
+ * The ticket of a write that also has the answer of HTTP sent to the sender, on the Response Topic, before or after the ack. A write
+ * that is not acknowledged is not answered either: the client sends it again.
+ *
+ * @param refs id of the thing, and the token or id in the topic of the write: the Response Topic has one of them
+ * @throws ThingwireError not_an_answer_topic
+ */
+export function answeredTicket(
+  ticket: Ticket<unknown>,
+  { live, codec }: Pick<Connection, 'live' | 'codec'>,
+  { qos, properties: { responseTopic = '', correlationData } = {} }: Publish,
+  refs: readonly [thingId: string, ref: string],
+): Ticket<unknown> {
+  const ref = refOfAnswersTopic(responseTopic)
+  if (ref === undefined || !refs.includes(ref)) throw new ThingwireError('not_an_answer_topic')
+  // A copy, so that the received bytes are not kept until the write is stored.
+  const copied = correlationData && Buffer.from(correlationData)
+  const send = (text: string) => live.answerWrite(refs[0], responseTopic, text, copied)
+  return {
+    resolve: answer => {
+      ticket.resolve(answer)
+      send(createdText((answer as WriteAnswer | undefined) ?? {}))
+    },
+    reject: error => {
+      ticket.reject(error)
+      if (codec.acknowledges(error, qos)) send(errorText(error))
+    },
   }
 }

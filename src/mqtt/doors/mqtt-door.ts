@@ -53,19 +53,18 @@ export class MqttDoor {
   #isClosing = false
 
   constructor(things: MqttThings, options: DoorOptions) {
-    const { documents, nodes, locks, ingest, access, live, clock, sessionLog: log } = things
+    const { locks, ingest, access } = things
     const { willGrace: grace, ownsBroker, addressOf, onDefect, relay } = options
     this.#things = things
     this.#options = options
     const retries = new StoreRetries(options.onOutage)
     const onForgotten = (clientId: string) => relay?.forget(clientId)
-    const sessions = new Sessions({ documents, nodes, locks, live, log, retries, things, onForgotten })
+    const sessions = new Sessions({ ...things, retries, onForgotten })
     const rejections = new RejectedConnections(ingest)
     const clientLocks = new ClientLocks(locks, (...replaced) => rejections.replaced(...replaced))
     const isRefused = (owner: string) => clientLocks.isRefused(owner)
     const onDeaths = (alive: ReadonlySet<string>) => sessions.adopt(alive)
-    const keeping = { documents, nodes, locks, clock, onDefect }
-    const wills = new Wills({ ...keeping, ingest, access, relay, isRefused, grace, onDeaths })
+    const wills = new Wills({ ...things, relay, isRefused, grace, onDeaths, onDefect })
     const onFailed = this.#onFailed
     const ownership = new Ownership({ locks: clientLocks, wills, retries, onFailed })
     this.#retries = retries
@@ -75,36 +74,16 @@ export class MqttDoor {
     this.#departures = new Departures({ sessions, wills, ownership, relay, retries, onFailed })
     const countFailure: CountFailure = ({ client }, error) =>
       things.limits.countFailure(error, addressOf(client))
-    this.#connecting = new ConnectDoor({
-      things,
-      sessions,
-      wills,
-      ownership,
-      rejections,
-      ownsBroker,
-      relay,
-      countFailure,
-      isClosing: () => this.#isClosing || options.isDraining(),
-      onDefect,
-    })
+    const isClosing = () => this.#isClosing || options.isDraining()
+    const shared = { things, sessions, relay, ownership, countFailure }
+    this.#connecting = new ConnectDoor({ ...shared, wills, rejections, ownsBroker, isClosing, onDefect })
     const onElsewhere = ({ client }: Connection, error: ThingwireError) => {
       things.observer?.refusedWrite('mqtt', error.reason)
       options.onElsewhere(client, error)
     }
     this.#packets = {
-      publishing: {
-        access,
-        ingest,
-        documents,
-        relay,
-        rate: things.limits.rate,
-        observer: things.observer,
-        clock: things.clock,
-        ownership,
-        countFailure,
-        onElsewhere,
-      },
-      subscribing: new SubscribeDoor({ things, sessions, relay, ownership, countFailure, onElsewhere }),
+      publishing: { ...shared, onElsewhere },
+      subscribing: new SubscribeDoor({ ...shared, onElsewhere }),
       forgetWill: connection => this.#departures.forgetWill(connection),
     }
     const { maxPacketSize } = options

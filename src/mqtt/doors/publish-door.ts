@@ -2,7 +2,6 @@ import { isOperatorsWrite } from '../../access/principal.ts'
 import { promiseOf, settle, type Ticket } from '../../core/async/ticket.ts'
 import { Turns } from '../../core/async/turns.ts'
 import type { WriteOptions } from '../../core/parse.ts'
-import type { WriteRate } from '../../core/ports.ts'
 import { isRateExceeded } from '../../core/refusals/door-refusals.ts'
 import { mayWrite } from '../../core/topics/topic-grant.ts'
 import { ThingwireError } from '../../errors.ts'
@@ -17,19 +16,18 @@ import type { RelayedClient } from '../relay/relayed-client.ts'
 import type { MqttSession } from '../sessions/session.ts'
 import { inFlightName } from '../sessions/session-documents.ts'
 import { isThingwireTopic, refOfThingTopic, refOfWriteTopic } from '../topics.ts'
-import { AnsweredTicket } from './answered-ticket.ts'
+import { answeredTicket } from './answered-ticket.ts'
 import type { Ownership } from './ownership.ts'
 import { notAnotherTopic, notAWriteTopic } from './refused-topic.ts'
 import { thingOf } from './rejected-connections.ts'
 
-export interface PublishDoorParts
-  extends Pick<MqttThings, 'access' | 'ingest' | 'documents' | 'observer' | 'clock'> {
+export interface PublishDoorParts {
+  readonly things: MqttThings
   /** Serves topics that are not Thingwire's; undefined if the host serves them, or nobody does. */
   readonly relay: Relay | undefined
-  readonly rate: WriteRate
   readonly ownership: Ownership
   readonly countFailure: CountFailure
-  /** Called for a refused message that does not belong to exactly one thing, so that no thing can list the refusal. */
+  /** Called for a refused message or filter that does not belong to exactly one thing, so that no thing can list the refusal. */
   readonly onElsewhere: (connection: Connection, error: ThingwireError) => void
 }
 
@@ -151,9 +149,9 @@ export class PublishDoor {
 
   #mayRelay(topic: string): boolean {
     const { relayed } = this.#connection
-    const { access, relay, rate, observer, clock } = this.#parts
+    const { things, relay } = this.#parts
     if (!relay || !relayed || isThingwireTopic(topic)) return false
-    this.#relaying ??= new RelayDoor(this.#connection, relayed, { access, relay, rate, observer, clock })
+    this.#relaying ??= new RelayDoor(this.#connection, relayed, things, relay)
     return this.#relaying.mayPublish(topic)
   }
 
@@ -197,7 +195,7 @@ export class PublishDoor {
   #authorise(topic: string): Authorised {
     const { ref } = this.#addressOf(topic)
     if (ref === undefined) return this.#authenticate(undefined)
-    const thingId = this.#parts.access.authorise(ref, this.#connection.admission?.credential, 'write')
+    const thingId = this.#parts.things.access.authorise(ref, this.#connection.admission?.credential, 'write')
     const isAuthenticated = typeof thingId === 'string' && this.#connection.actsFor(thingId)
     return isAuthenticated ? thingId : this.#authenticate(thingId)
   }
@@ -236,7 +234,7 @@ export class PublishDoor {
     arrival: Arrival | undefined,
   ): undefined {
     const { topic, qos, payload: body } = packet
-    const { ingest } = this.#parts
+    const { ingest } = this.#parts.things
     const isRefused = typeof thingId !== 'string'
     if (!isRefused && arrival && isResend(thingId, packet, arrival))
       return settle(ticket, arrival.before?.committing ?? Promise.resolve())
@@ -251,7 +249,7 @@ export class PublishDoor {
     let options = noOptions
     try {
       if (packet.properties?.responseTopic !== undefined)
-        answered = new AnsweredTicket(ticket, sender, packet, [thingId, ref])
+        answered = answeredTicket(ticket, sender, packet, [thingId, ref])
       if (packet.properties) options = writeOptionsIn(packet.properties)
     } catch (error) {
       return settle(answered, this.#refuseWrite(thingId, packet, error))
@@ -269,7 +267,7 @@ export class PublishDoor {
   /** @throws `error`, when it is listed */
   async #refuseWrite(thingId: string, { payload: body }: Publish, error: unknown): Promise<never> {
     if (error instanceof ThingwireError)
-      await this.#parts.ingest.noteRefused({ thingId, door: 'mqtt', error, body })
+      await this.#parts.things.ingest.noteRefused({ thingId, door: 'mqtt', error, body })
     throw error
   }
 
@@ -277,7 +275,7 @@ export class PublishDoor {
   async #forget({ isPersistent, clientId }: MqttSession, messageId: number): Promise<void> {
     if (!isPersistent) return
     const name = inFlightName(clientId, messageId)
-    await this.#parts.documents.put({ [name]: null }, 'essential', this.#connection.lock)
+    await this.#parts.things.documents.put({ [name]: null }, 'essential', this.#connection.lock)
   }
 
   #session(): MqttSession {
@@ -292,7 +290,8 @@ export class PublishDoor {
    */
   async #refuseElsewhere(packet: Publish, asked: string | ThingwireError): Promise<never> {
     const [owner, why] = typeof asked === 'string' ? [asked] : [undefined, asked]
-    const { access, relay } = this.#parts
+    const { things, relay } = this.#parts
+    const { access } = things
     const { topic } = packet
     const refusal =
       relay && !isThingwireTopic(topic)
@@ -303,11 +302,11 @@ export class PublishDoor {
   }
 
   async #noteRefused(packet: Publish, error: ThingwireError, owner?: string): Promise<void> {
-    const { ingest, onElsewhere } = this.#parts
+    const { things, onElsewhere } = this.#parts
     const { principal } = this.#connection
     const thingId = thingOf(this.#connection) ?? (principal ? undefined : owner)
     if (thingId === undefined) onElsewhere(this.#connection, error)
-    else await ingest.noteRefused({ thingId, door: 'mqtt', error, body: packet.payload })
+    else await things.ingest.noteRefused({ thingId, door: 'mqtt', error, body: packet.payload })
   }
 }
 
@@ -316,22 +315,20 @@ function isDropped({ qos }: Publish, error: ThingwireError): boolean {
   return qos === 0 && isRateExceeded(error)
 }
 
-interface RelayDoorParts extends Pick<PublishDoorParts, 'access' | 'rate' | 'observer' | 'clock'> {
-  readonly relay: Relay
-}
-
 /** Publishes the messages of one connection on topics that are not Thingwire's, in the order of arrival. */
 class RelayDoor {
   readonly #connection: Connection
   readonly #relayed: RelayedClient
-  readonly #parts: RelayDoorParts
+  readonly #things: MqttThings
+  readonly #relay: Relay
   readonly #turns = new Turns()
   #hasFailed = false
 
-  constructor(connection: Connection, relayed: RelayedClient, parts: RelayDoorParts) {
+  constructor(connection: Connection, relayed: RelayedClient, things: MqttThings, relay: Relay) {
     this.#connection = connection
     this.#relayed = relayed
-    this.#parts = parts
+    this.#things = things
+    this.#relay = relay
   }
 
   mayPublish(topic: string): boolean {
@@ -345,7 +342,7 @@ class RelayDoor {
    * @throws ThingwireError if the store fails; write_rate_exceeded; too_many_retained
    */
   async publish(packet: Publish, arrival?: Arrival): Promise<void> {
-    const { access, relay, rate, observer } = this.#parts
+    const { access, limits, observer, clock } = this.#things
     const turn = this.#turns.take()
     try {
       await turn.wait()
@@ -360,7 +357,7 @@ class RelayDoor {
       // These messages have a rate of their own, so they do not slow down the client's writes.
       const { clientId } = this.#relayed
       const payer = `topics of ${clientId.slice(0, clientId.indexOf(':'))}`
-      await rate.enter({ thingId: payer, door: 'mqtt', body: payload })
+      await limits.rate.enter({ thingId: payer, door: 'mqtt', body: payload })
       const { principal, session, lock } = this.#connection
       const documents = session && arrival && inFlightDocuments(session, messageId, arrival)
       const { carried, messageExpiry } = properties
@@ -373,9 +370,9 @@ class RelayDoor {
         isRetained: retain,
         from: clientId,
         properties: carried,
-        expiresAt: isMortal ? this.#parts.clock.now() + messageExpiry * 1_000 : undefined,
+        expiresAt: isMortal ? clock.now() + messageExpiry * 1_000 : undefined,
       }
-      const publishing = relay.publish(message, { documents: documents ?? {}, lock })
+      const publishing = this.#relay.publish(message, { documents: documents ?? {}, lock })
       turn.done()
       await publishing
       observer?.relayed()

@@ -3,12 +3,10 @@ import { readSlices } from '../../core/async/slices.ts'
 import { hasForbiddenCharacter, isTopicFilter } from '../../core/topics/topic-filter.ts'
 import { mayRead } from '../../core/topics/topic-grant.ts'
 import { ThingwireError } from '../../errors.ts'
-import type { Connection, CountFailure } from '../connection/connection.ts'
-import type { MqttThings } from '../mqtt-things.ts'
+import type { Connection } from '../connection/connection.ts'
 import type { FilterRefusal } from '../packets/outcomes.ts'
 import type { AskedFilter, Subscribe, Unsubscribe } from '../packets/packet.ts'
 import type { TopicSubscription } from '../relay/documents.ts'
-import type { Relay } from '../relay/relay.ts'
 import type { RelayedClient } from '../relay/relayed-client.ts'
 import { deliveredQoS } from '../sessions/interest.ts'
 import type { Sessions } from '../sessions/sessions.ts'
@@ -16,19 +14,12 @@ import { shownTopic } from '../shown-topic.ts'
 import { activationCodeOf, isThingwireTopic, refOfThingTopic } from '../topics.ts'
 import { orRefusal, unlessRefused } from '../unless-refused.ts'
 import { canonicalFilter, type Granted, grantFilter } from './granting.ts'
-import type { Ownership } from './ownership.ts'
+import type { PublishDoorParts } from './publish-door.ts'
 import { whyNotGranted } from './refused-topic.ts'
 import { thingOf } from './rejected-connections.ts'
 
-interface SubscribeDoorParts {
-  readonly things: Pick<MqttThings, 'access' | 'activationCodes' | 'ingest' | 'limits'>
+interface SubscribeDoorParts extends PublishDoorParts {
   readonly sessions: Sessions
-  /** Serves topics that are not Thingwire's; undefined if the host serves them, or nobody does. */
-  readonly relay: Relay | undefined
-  readonly ownership: Ownership
-  readonly countFailure: CountFailure
-  /** Called for a refused filter that does not belong to exactly one thing, so that no thing can list the refusal. */
-  readonly onElsewhere: (connection: Connection, error: ThingwireError) => void
 }
 
 /** Maximum number of refused filters of one SUBSCRIBE that are reported. */

@@ -69,22 +69,14 @@ export class Relay {
     this.#parts = parts
     this.#retained = new RetainedMessages(documents, clock)
     this.#subscriptions = new TopicSubscriptions(documents)
+    const onFailed = this.#onFailed
     this.#owed = new OwedMessages({
-      documents,
-      clock,
+      ...{ documents, clock, onFailed },
       isConnected: clientId => this.#current.has(clientId),
       onDropped: count => observer?.dropped(count),
-      onFailed: this.#onFailed,
     })
-    this.#publishing = new PublishQueue({
-      documents,
-      clock,
-      brokerId: this.#brokerId,
-      retained: this.#retained,
-      subscriptions: this.#subscriptions,
-      owed: this.#owed,
-      onFailed: this.#onFailed,
-    })
+    const kept = { retained: this.#retained, subscriptions: this.#subscriptions, owed: this.#owed }
+    this.#publishing = new PublishQueue({ ...kept, documents, clock, brokerId: this.#brokerId, onFailed })
     this.persistence = relayPersistence(this.#publishing, this)
     this.bus = new MessageBus({
       nodes,

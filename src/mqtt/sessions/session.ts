@@ -60,13 +60,11 @@ export function storedSession(
   // If another node had the session, that node may have sent every commit made until this node takes over.
   const unknown = isInUse ? (isAlone ? begin : whateverIsCommitted) : 0
   return {
-    clientId,
+    ...newSession(clientId, expiry, 0),
     isPersistent: true,
-    expiry,
     wasPresent: true,
     interests: new Interests(subscriptions),
     unacked: new Unacked(acked, sent),
-    receiver: undefined,
     maybeSent: Math.max(maybeSent, unknown),
     isFromElsewhere: !isAlone && (node !== self || maybeSent === whateverIsCommitted),
   }

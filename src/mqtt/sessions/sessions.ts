@@ -5,7 +5,6 @@ import { clientLock } from './client-lock.ts'
 import type { Subscription } from './interest.ts'
 import { type MqttSession, newSession, storedSession } from './session.ts'
 import { type InFlightWrite, isOver, longestExpiry, type MqttSessionDocument } from './session-documents.ts'
-import type { SessionLog } from './session-log.ts'
 import type { StoreRetries } from './store-retries.ts'
 import { StoredSessions, type Usage } from './stored-sessions.ts'
 
@@ -41,11 +40,12 @@ interface BegunSession {
   readonly inFlight: readonly InFlightWrite[]
 }
 
-interface SessionsParts extends Pick<MqttThings, 'documents' | 'nodes' | 'locks' | 'live'> {
-  /** The session log, which already covers the stored sessions. */
-  readonly log: SessionLog
+interface SessionsParts
+  extends Pick<
+    MqttThings,
+    'documents' | 'nodes' | 'locks' | 'live' | 'sessionLog' | 'clock' | 'believedTime'
+  > {
   readonly retries: StoreRetries
-  readonly things: Pick<MqttThings, 'clock' | 'believedTime'>
   /** Called when a client's session has ended and its documents are removed. */
   readonly onForgotten: (clientId: string) => void
 }
@@ -69,7 +69,7 @@ export class Sessions {
 
   constructor(parts: SessionsParts) {
     this.#parts = parts
-    this.#stored = new StoredSessions(parts.documents, parts.nodes.self, parts.things.clock)
+    this.#stored = new StoredSessions(parts.documents, parts.nodes.self, parts.clock)
     this.#begin = parts.live.writeNumber
     this.#timers = [
       setInterval(() => void this.sweep().catch(() => {}), sweepInterval).unref(),
@@ -178,7 +178,7 @@ export class Sessions {
     { clientId, isPersistent, interests }: MqttSession,
     added: Iterable<Omit<Subscription, 'from'>>,
   ): void {
-    if (isPersistent) this.#parts.log.cover(clientId, [...interests, ...added])
+    if (isPersistent) this.#parts.sessionLog.cover(clientId, [...interests, ...added])
   }
 
   /**
@@ -193,7 +193,7 @@ export class Sessions {
   }
 
   async #keep(usage: Usage, purpose: PutPurpose, others?: DocumentPut): Promise<number> {
-    this.#parts.log.cover(usage.session.clientId, usage.session.interests)
+    this.#parts.sessionLog.cover(usage.session.clientId, usage.session.interests)
     return await this.#stored.keep(usage, purpose, others)
   }
 
@@ -249,7 +249,7 @@ export class Sessions {
 
   /** The time by which sessions end, milliseconds since 1970. A clock that is far ahead must not end them (contract §4.5). */
   async #now(): Promise<number> {
-    const { clock, believedTime } = this.#parts.things
+    const { clock, believedTime } = this.#parts
     const [shown, believed] = [clock.now() - clock.behind(), await believedTime()]
     return shown - believed > mostAhead ? believed : shown
   }
@@ -276,7 +276,7 @@ export class Sessions {
 
   #forgotten(clientId: string): void {
     this.#ends.delete(clientId)
-    this.#parts.log.cover(clientId, [])
+    this.#parts.sessionLog.cover(clientId, [])
     this.#parts.onForgotten(clientId)
   }
 }

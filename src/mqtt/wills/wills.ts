@@ -44,17 +44,11 @@ export class Wills {
   readonly #left: OrphanedWills
 
   constructor(parts: WillsParts) {
-    const { documents, nodes, clock, grace, onDeaths, onDefect } = parts
     this.#parts = parts
     // Each will that waits for the store adds a listener to the signal, so Node.js must not take many listeners for a leak.
     setMaxListeners(0, this.#stop.signal)
     this.#left = new OrphanedWills({
-      documents,
-      nodes,
-      clock,
-      grace,
-      onDeaths,
-      onDefect,
+      ...parts,
       write: (name, will, stop) => this.#persist(() => this.#appendUnheld(name, will, will.holder), stop),
     })
   }
