@@ -33,6 +33,8 @@ const badRequest = { status: 400, retryable: false, mqtt: 'none', mqtt5: undefin
 const badCredential = { status: 401, retryable: false, mqtt: 'connack 4', mqtt5: 0x87 } as const
 const notFound = { ...badRequest, status: 404 } as const
 const overLimit = { status: 429, retryable: true, mqtt: 'close', mqtt5: 0x96 } as const
+/** A bound that waiting does not lift. */
+const noRoom = { status: 429, retryable: false, mqtt: 'report', mqtt5: 0x97 } as const
 const storeAway = { status: 503, retryable: true, mqtt: 'close', mqtt5: 0x89 } as const
 
 export const catalogue = {
@@ -194,24 +196,13 @@ export const catalogue = {
     text: 'The server has too many live messages waiting to be sent.',
   },
   too_many_resources: {
-    ...overLimit,
-    retryable: false,
-    mqtt: 'report',
-    mqtt5: 0x97,
+    ...noRoom,
     text: 'The thing already has as many resources as `resourcesPerThing` allows.',
   },
-  too_many_retained: {
-    ...overLimit,
-    retryable: false,
-    mqtt: 'report',
-    mqtt5: 0x97,
-    text: 'There are as many retained messages as the server keeps.',
-  },
+  too_many_retained: { ...noRoom, text: 'There are as many retained messages as the server keeps.' },
   too_many_persistent_sessions: {
-    ...overLimit,
-    retryable: false,
+    ...noRoom,
     mqtt: 'connack 5',
-    mqtt5: 0x97,
     text: 'The thing, session or admin has 1,000 persistent MQTT sessions already. End one: connect its client with a clean session.',
   },
   too_many_streams: {

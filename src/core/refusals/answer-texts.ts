@@ -9,17 +9,15 @@ export function createdText({ rejected }: WriteAnswer): string {
   return rejected ? JSON.stringify({ ...created, rejected }) : allCreated
 }
 
-/** The answer to a refused request, as JSON (contract §6.1). */
-export function errorText({
-  status,
-  reason,
-  message,
-  errors,
-}: {
+export interface Refused {
+  /** Of HTTP. */
   readonly status: number
   readonly reason: Reason
   readonly message: string
   readonly errors?: readonly FieldError[] | undefined
-}): string {
+}
+
+/** The answer to a refused request, as JSON (contract §6.1). */
+export function errorText({ status, reason, message, errors }: Refused): string {
   return JSON.stringify({ status: 'error', code: status, reason, message, errors })
 }

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { errorText } from '../../core/refusals/answer-texts.ts'
-import { catalogue, type FieldError, type Reason, ThingwireError } from '../../errors.ts'
+import { errorText, type Refused } from '../../core/refusals/answer-texts.ts'
+import { catalogue, type Reason, ThingwireError } from '../../errors.ts'
 import { replyJson } from './reply-json.ts'
 
 /** The reasons of refused requests, for the metrics. */
@@ -9,11 +9,7 @@ const reasons = new WeakMap<FastifyReply, Reason>()
 /** Seconds after which a client may retry a temporary refusal. */
 export const retryAfter = 5
 
-interface Refusal {
-  readonly status: number
-  readonly reason: Reason
-  readonly message: string
-  readonly errors?: readonly FieldError[] | undefined
+interface Refusal extends Refused {
   readonly retryAfter?: number | undefined
 }
 

@@ -75,19 +75,8 @@ export async function admit(
     clientId: kind === 'host' ? packet.clientId : scopedId(known?.principal, id),
     givenClientId,
     assignedClientId,
-    will: delayed(
-      (known && (await messageWillOf(packet, known.principal, known.secret, access, connection.asked))) ??
-        (await willOf(packet, known?.secret, access, connection, kind)),
-      connection.asked,
-    ),
+    will: await willOf(packet, known, access, connection, kind),
   }
-}
-
-/** A will waits no longer than until its session ends (MQTT5-3.1.3.2.2). */
-function delayed(will: WillContent | undefined, asked: Connect | undefined): WillContent | undefined {
-  const { willProperties: { willDelay = 0 } = {}, sessionExpiry = 0 } = asked ?? {}
-  const delay = Math.min(willDelay, sessionExpiry, longestExpiry)
-  return will && delay > 0 ? { ...will, delay } : will
 }
 
 /** @param principal undefined if the client is anonymous */
@@ -97,12 +86,17 @@ function scopedId(principal: Principal | undefined, clientId: string): string {
   return `${principalName(principal)}:${clientId}`
 }
 
+interface Known {
+  readonly principal: Principal
+  readonly secret: string
+}
+
 /** Tries the password as a credential, then the username as a thing token. @throws ThingwireError if the store is unavailable */
 async function credentialOf(
   packet: ConnectPacket,
   access: Access,
   connection: Identified,
-): Promise<{ readonly principal: Principal; readonly secret: string } | 'none' | 'unknown'> {
+): Promise<Known | 'none' | 'unknown'> {
   const username = packet.username ?? ''
   const password = packet.password?.toString() ?? ''
   if (username === '' && password === '') return 'none'
@@ -133,35 +127,45 @@ function assertClientId({ clientId }: ConnectPacket, kind: ClientKind): void {
   }
 }
 
-/** A will on a write topic, where a token is a credential, as in a PUBLISH. Undefined if there is none or the host handles it. */
+/**
+ * The will: on another topic that the client may publish on, or on a write topic, where a token is a credential, as in a PUBLISH.
+ * Undefined if there is none or the host handles it.
+ */
 async function willOf(
   { will }: ConnectPacket,
-  credential: string | undefined,
+  known: Known | undefined,
   access: Access,
   { tokens, asked }: Pick<Identified, 'tokens' | 'asked'>,
   kind: ClientKind,
 ): Promise<WillContent | undefined> {
   if (!will || (kind === 'host' && !isThingwireTopic(will.topic))) return undefined
-  const ref = refOfWriteTopic(will.topic)
+  const { topic, qos = 0, retain } = will
+  const { willProperties = {}, sessionExpiry = 0 } = asked ?? {}
+  // A will waits no longer than until its session ends (MQTT5-3.1.3.2.2).
+  const delay = Math.min(willProperties.willDelay ?? 0, sessionExpiry, longestExpiry)
+  const kept = { body: Buffer.from(will.payload).toString('base64'), ...(delay > 0 && { delay }) }
+  if (known && !isThingwireTopic(topic) && mayWrite(await access.topicsOf(known.principal), topic)) {
+    const message = { topic, qos, isRetained: retain === true, ...carriedByWill(willProperties) }
+    return { message, credentialHash: hashToken(known.secret), ...kept }
+  }
+  const ref = refOfWriteTopic(topic)
   if (ref === undefined) {
-    const shown = shownTopic(will.topic, access.redactor)
-    throw new ConnectRefused('will', willElsewhere(will.topic, shown), willElsewhere(will.topic))
+    const shown = shownTopic(topic, access.redactor)
+    throw new ConnectRefused('will', willElsewhere(topic, shown), willElsewhere(topic))
   }
   tokens.relyOn(ref)
-  const thingId = await orRefusal(access.authorise(ref, credential, 'write'))
+  const thingId = await orRefusal(access.authorise(ref, known?.secret, 'write'))
   if (thingId instanceof ThingwireError) {
     const text = (shown = 'a topic') =>
       `the will is on ${shown}, on which the client may not write (${thingId.message})`
-    throw new ConnectRefused('will', text(shownTopic(will.topic, access.redactor)), text())
+    throw new ConnectRefused('will', text(shownTopic(topic, access.redactor)), text())
   }
-  const credentialHash = hashToken(isToken(ref) ? ref : (credential ?? ''))
-  const body = Buffer.from(will.payload).toString('base64')
-  return { thingId, credentialHash, body, ...optionsOfWill(asked?.willProperties) }
+  const credentialHash = hashToken(isToken(ref) ? ref : (known?.secret ?? ''))
+  return { thingId, credentialHash, ...kept, ...(asked?.willProperties && optionsOfWill(willProperties)) }
 }
 
 /** As of a write, which is refused when it is written. */
-function optionsOfWill(properties: Properties | undefined) {
-  if (!properties) return {}
+function optionsOfWill(properties: Properties) {
   try {
     return { options: writeOptionsIn(properties) }
   } catch (error) {
@@ -170,27 +174,8 @@ function optionsOfWill(properties: Properties | undefined) {
   }
 }
 
-/** A will on a topic that is not Thingwire's; undefined if there is none, or the client may not publish on its topic. */
-async function messageWillOf(
-  { will }: ConnectPacket,
-  principal: Principal,
-  credential: string,
-  access: Access,
-  asked: Connect | undefined,
-): Promise<WillContent | undefined> {
-  if (!will || isThingwireTopic(will.topic)) return undefined
-  const { topic, payload, qos = 0, retain } = will
-  if (!mayWrite(await access.topicsOf(principal), topic)) return undefined
-  return {
-    message: { topic, qos, isRetained: retain === true, ...carriedByWill(asked?.willProperties) },
-    credentialHash: hashToken(credential),
-    body: Buffer.from(payload).toString('base64'),
-  }
-}
-
-function carriedByWill(properties: Properties = {}) {
-  const carried = properties.carried?.toString('base64')
-  const { messageExpiry: expiry } = properties
+function carriedByWill({ carried: bytes, messageExpiry: expiry }: Properties) {
+  const carried = bytes?.toString('base64')
   return { ...(carried !== undefined && { properties: carried }), ...(expiry !== undefined && { expiry }) }
 }
 

@@ -6,7 +6,8 @@ import { linger } from '../../core/async/linger.ts'
 import type { Lock, TakenLock } from '../../core/locks.ts'
 import type { ThingwireError } from '../../errors.ts'
 import type { DoorOptions } from '../attach-options.ts'
-import { LiveClient, type Receiver } from '../delivery/live-client.ts'
+import { LiveClient } from '../delivery/live-client.ts'
+import type { Receiver } from '../delivery/outgoing.ts'
 import { BrokerLink, type BrokerLinkHandlers } from '../host/broker-link.ts'
 import type { MqttThings } from '../mqtt-things.ts'
 import { type Codec, unacceptableLevel } from '../packets/codec.ts'
@@ -303,7 +304,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
   /** Passes the last ack of a message from the broker. */
   endAtBroker(messageId: number, cmd: 'puback' | 'pubcomp'): void {
     this.passAckToBroker({ cmd, messageId })
-    if (this.broker.acked(messageId)) this.live.brokerPackets.acked()
+    if (this.broker.acked(messageId)) this.live.acked()
   }
 
   onHold(): void {

@@ -7,16 +7,14 @@ const mostWaiting = 256 * 1024
 /** Sends packets from the broker, on topics that are not Thingwire's, through the outbox of a client. */
 export class BrokerPackets {
   readonly #outbox: Outbox<Outgoing>
-  readonly #onAcked: () => void
   /** Number of queued bytes, including the bytes of held packets. */
   #waiting = 0
   /** Packets that must not overtake the answer to a SUBSCRIBE or UNSUBSCRIBE. */
   #held: Outgoing[] | undefined
   #onRoom: (() => void)[] = []
 
-  constructor(outbox: Outbox<Outgoing>, onAcked: () => void) {
+  constructor(outbox: Outbox<Outgoing>) {
     this.#outbox = outbox
-    this.#onAcked = onAcked
   }
 
   /**
@@ -29,11 +27,6 @@ export class BrokerPackets {
     const item = { thingId: '', topic: () => '', payload: packets, qos, isEncoded: true, isPaced } as const
     if (this.#held) this.#held.push(item)
     else this.#outbox.pushBeside(item)
-  }
-
-  /** Call this when the client has acknowledged a message of the broker. */
-  acked(): void {
-    this.#onAcked()
   }
 
   /** Holds packets until `release`. */

@@ -4,7 +4,6 @@ import type { Duplex } from 'node:stream'
 import { type LiveWrite, Outbox, type Slot, type Subscriber } from '../../live/index.ts'
 import type { DoorOptions } from '../attach-options.ts'
 import type { MqttThings } from '../mqtt-things.ts'
-import type { Codec } from '../packets/codec.ts'
 import { ConnectionClosed } from '../packets/outcomes.ts'
 import { type Subscription, wantedCopies } from '../sessions/interest.ts'
 import { findMissed } from '../sessions/missed.ts'
@@ -12,7 +11,7 @@ import type { MqttSession } from '../sessions/session.ts'
 import { placeOfCopy } from '../sessions/unacked.ts'
 import { errorsTopic, selectionOf } from '../topics.ts'
 import { BrokerPackets } from './broker-packets.ts'
-import { type AckedParts, messageAt, type Outgoing } from './outgoing.ts'
+import { type AckedParts, messageAt, type Outgoing, type Receiver } from './outgoing.ts'
 import { RetainedDelivery } from './retained-delivery.ts'
 
 /** Packets are joined into one write to the socket until the write has at least this many bytes. */
@@ -30,19 +29,6 @@ interface LiveClientParts
   /** The upgrade request, if the client uses a WebSocket. */
   readonly request: IncomingMessage | undefined
   readonly receiver: Receiver
-}
-
-export interface Receiver {
-  readonly codec: Pick<Codec, 'publish' | 'mostUnacked'>
-  close(error: ConnectionClosed): void
-  /** The next packet id, 1 to 65,535. */
-  nextMessageId(): number
-  /** The token or id that the client uses for a thing. */
-  aliasOf(thingId: string): string
-  /** `principalName` of the client, or a name unique to this connection. Different readers take turns reading the store. */
-  readonly reader: string
-  /** Whether the client may see a thing. @throws ThingwireError if the store is unavailable */
-  maySee(thingId: string): Promise<boolean>
 }
 
 interface Resumption {
@@ -92,7 +78,7 @@ export class LiveClient implements Subscriber {
       onSent: ({ committedAt }) => live.sent(committedAt),
       onStuck: why => this.#end(new ConnectionClosed('stuck', why)),
     })
-    this.brokerPackets = new BrokerPackets(this.#outbox, () => this.#acked())
+    this.brokerPackets = new BrokerPackets(this.#outbox)
   }
 
   /** Total length of the answers that the client has not read, bytes. */
@@ -198,18 +184,7 @@ export class LiveClient implements Subscriber {
       gap = this.#outbox.openSlot()
     })
     if (gap && !this.#isClosed) {
-      const { receiver, clock, maxPacketSize } = this.#parts
-      const maySee = (thingId: string) => receiver.maySee(thingId)
-      return new RetainedDelivery({
-        reader: receiver.reader,
-        snapshot,
-        gap,
-        subscriptions,
-        interests,
-        maySee,
-        clock,
-        maxPacketSize,
-      })
+      return new RetainedDelivery({ ...this.#parts, snapshot, gap, subscriptions, interests })
     }
     await snapshot.close()
     return undefined
@@ -250,11 +225,12 @@ export class LiveClient implements Subscriber {
     if (this.#isClosed || !this.#session?.unacked.ack(messageId)) return false
     this.#retainedById.get(messageId)?.acked(messageId)
     this.#retainedById.delete(messageId)
-    this.#acked()
+    this.acked()
     return true
   }
 
-  #acked(): void {
+  /** Call this when the client has acknowledged a message of the broker. */
+  acked(): void {
     // A client may acknowledge messages that an earlier connection has sent.
     this.#unacked = Math.max(0, this.#unacked - 1)
     if (!this.#waitsForAck) return

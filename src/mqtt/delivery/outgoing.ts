@@ -1,4 +1,6 @@
 import type { LiveWrite } from '../../live/index.ts'
+import type { Codec } from '../packets/codec.ts'
+import type { ConnectionClosed } from '../packets/outcomes.ts'
 import type { WantedCopy } from '../sessions/interest.ts'
 import { payloadOf } from '../sessions/missed.ts'
 import type { MessagePosition } from '../sessions/unacked.ts'
@@ -8,6 +10,19 @@ import { valuesTopic, wholeTopic } from '../topics.ts'
 export interface AckedParts {
   sent(messageId: number): void
   acked(messageId: number): void
+}
+
+export interface Receiver {
+  readonly codec: Pick<Codec, 'publish' | 'mostUnacked'>
+  close(error: ConnectionClosed): void
+  /** The next packet id, 1 to 65,535. */
+  nextMessageId(): number
+  /** The token or id that the client uses for a thing. */
+  aliasOf(thingId: string): string
+  /** `principalName` of the client, or a name unique to this connection. Different readers take turns reading the store. */
+  readonly reader: string
+  /** Whether the client may see a thing. @throws ThingwireError if the store is unavailable */
+  maySee(thingId: string): Promise<boolean>
 }
 
 /** A message to a client. The topic is made when the message is sent. */

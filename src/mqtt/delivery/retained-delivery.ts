@@ -11,20 +11,18 @@ import {
   type WantedCopy,
 } from '../sessions/interest.ts'
 import { dateTopic, limitsTopic, parseThingFilter, selectionOf, valuesTopic } from '../topics.ts'
-import type { AckedParts, Outgoing } from './outgoing.ts'
+import type { AckedParts, Outgoing, Receiver } from './outgoing.ts'
 
 /** Limits concurrent reads of all clients: 50 clients with 90 things each need 4,500 views, and writes use the same thread pool. */
 const views = new FairQueue(3)
 
 interface RetainedDeliveryParts {
-  /** `principalName` of the client, or a name unique to the connection. Different readers take turns reading the store. */
-  readonly reader: string
+  readonly receiver: Pick<Receiver, 'reader' | 'maySee'>
   /** Contains the writes whose live messages come before `gap`. Closed by this class. */
   readonly snapshot: Snapshot
   readonly gap: Slot<Outgoing>
   readonly subscriptions: readonly Subscription[]
   readonly interests: Interests
-  readonly maySee: (thingId: string) => Promise<boolean>
   readonly clock: ReceiptClock
   /** The limit to announce to the client, bytes. */
   readonly maxPacketSize: number
@@ -42,12 +40,13 @@ export class RetainedDelivery implements AckedParts {
 
   /** Call this once, after SUBACK. @throws ThingwireError if the store fails */
   async send(): Promise<void> {
-    const { reader, snapshot, gap, subscriptions, maySee, clock, maxPacketSize } = this.#parts
+    const { receiver, snapshot, gap, subscriptions, clock, maxPacketSize } = this.#parts
+    const maySee = (thingId: string) => receiver.maySee(thingId)
     try {
       this.#pushOnce('limits', limitsTopic, () => JSON.stringify({ maxPacketSize }))
       // The date is pushed after the limits: a forwarder begins to write when it gets the date, and must know the limits by then.
       this.#pushOnce('date', dateTopic, () => serverTimeText(clock.now(), 'UTC'))
-      for await (const page of views.stream(reader, retainedView(snapshot, subscriptions, maySee))) {
+      for await (const page of views.stream(receiver.reader, retainedView(snapshot, subscriptions, maySee))) {
         for (const { latest, qos, identifier } of page) {
           const { thingId, key, record } = latest
           const topic = (ref: string) => valuesTopic(ref, key)

@@ -25,6 +25,8 @@ const reasonsOf: Readonly<Record<Ack['cmd'], readonly number[]>> = {
 }
 /** Reason codes with which a client may disconnect (MQTT5-3.14.2.1). */
 const reasonsOfDisconnect = [0, 0x04, 0x80, 0x81, 0x82, 0x83, 0x90, 0x93, 0x94, 0x95, 0x96, 0x97, 0x98, 0x99]
+/** By type, from PUBACK on. */
+const acks = ['puback', 'pubrec', 'pubrel', 'pubcomp'] as const
 /** Reason codes from here on are failures (MQTT5-2.4). */
 const firstFailure = 0x80
 
@@ -44,22 +46,16 @@ export function decodePacket(firstByte: number, fields: Fields, is5: boolean): P
 
 function decode(type: number, fields: Fields, is5: boolean): Packet {
   switch (type) {
-    case types.puback:
-      return decodeAck('puback', fields, is5)
-    case types.pubrec:
-      return decodeAck('pubrec', fields, is5)
-    case types.pubrel:
-      return decodeAck('pubrel', fields, is5)
-    case types.pubcomp:
-      return decodeAck('pubcomp', fields, is5)
     case types.subscribe:
       return decodeSubscribe(fields, is5)
     case types.unsubscribe:
       return decodeUnsubscribe(fields, is5)
     case types.pingreq:
       return { cmd: 'pingreq' }
-    default:
+    case types.disconnect:
       return is5 ? decodeDisconnect(fields) : { cmd: 'disconnect' }
+    default:
+      return decodeAck(acks[type - types.puback] ?? 'puback', fields, is5)
   }
 }
 

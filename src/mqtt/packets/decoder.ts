@@ -181,41 +181,37 @@ export class Decoder {
     return { ...publish, topic }
   }
 
-  /** Decodes a PUBLISH with a known alias and no other property; undefined for any other packet. */
-  #publishByAlias(firstByte: number, bytes: Buffer, start: number, end: number): Publish | undefined {
-    const idStart = start + 2
-    const idEnd = qosOf(firstByte) === 0 ? idStart : idStart + 2
-    const payloadStart = idEnd + 4
-    if (payloadStart > end || bytes[idEnd] !== 3 || bytes[idEnd + 1] !== aliasProperty) return undefined
-    const topic = this.#aliases?.get(bytes.readUInt16BE(idEnd + 2))
-    const messageId = idEnd === idStart ? 0 : bytes.readUInt16BE(idStart)
-    if (topic === undefined || (messageId === 0 && idEnd !== idStart)) return undefined
+  /**
+   * Decodes a PUBLISH on the same topic as the previous one, or with a known alias and no other property; undefined for any other
+   * packet.
+   */
+  #publishAgain(firstByte: number, bytes: Buffer, start: number, end: number): Publish | undefined {
+    const isAliased = this.#aliases !== undefined && bytes[start] === 0 && bytes[start + 1] === 0
+    const { length } = isAliased ? nothing : this.#topicBytes
+    const topicEnd = start + 2 + length
+    const idEnd = qosOf(firstByte) === 0 ? topicEnd : topicEnd + 2
+    const propertiesLength = isAliased ? 3 : 0
+    const payloadStart = this.#is5 ? idEnd + 1 + propertiesLength : idEnd
+    if (payloadStart > end || (this.#is5 && bytes[idEnd] !== propertiesLength)) return undefined
+    const topic = isAliased ? this.#topicByAlias(bytes, idEnd + 1) : this.#topicAt(bytes, start)
+    const messageId = idEnd === topicEnd ? 0 : bytes.readUInt16BE(topicEnd)
+    if (topic === undefined || (messageId === 0 && idEnd !== topicEnd)) return undefined
     return publishOf(firstByte, topic, messageId, bytes.subarray(payloadStart, end))
   }
 
-  /** Decodes a PUBLISH on the same topic as the previous one; undefined if the topic differs or the packet is malformed. */
-  #publishAgain(firstByte: number, bytes: Buffer, start: number, end: number): Publish | undefined {
-    if (bytes[start] === 0 && bytes[start + 1] === 0)
-      return this.#publishByAlias(firstByte, bytes, start, end)
-    const { length } = this.#topicBytes
-    const topicEnd = start + 2 + length
-    const idEnd = qosOf(firstByte) === 0 ? topicEnd : topicEnd + 2
-    const payloadStart = this.#is5 ? idEnd + 1 : idEnd
-    if (length === 0 || payloadStart > end) return undefined
-    if (bytes.readUInt16BE(start) !== length || !this.#isTopicAt(bytes, start + 2)) return undefined
-    const messageId = idEnd === topicEnd ? 0 : bytes.readUInt16BE(topicEnd)
-    if (messageId === 0 && idEnd !== topicEnd) return undefined
-    // A packet with properties is decoded in full.
-    if (payloadStart !== idEnd && bytes[idEnd] !== 0) return undefined
-    return publishOf(firstByte, this.#topic, messageId, bytes.subarray(payloadStart, end))
+  #topicByAlias(bytes: Buffer, property: number): string | undefined {
+    return bytes[property] === aliasProperty
+      ? this.#aliases?.get(bytes.readUInt16BE(property + 1))
+      : undefined
   }
 
-  /** Topics are so short that this loop is faster than a call to `Buffer.compare`. */
-  #isTopicAt(bytes: Buffer, start: number): boolean {
+  /** The previous topic, if the bytes hold it. Topics are so short that this loop is faster than a call to `Buffer.compare`. */
+  #topicAt(bytes: Buffer, start: number): string | undefined {
     const topic = this.#topicBytes
+    if (topic.length === 0 || bytes.readUInt16BE(start) !== topic.length) return undefined
     for (let place = 0; place < topic.length; place++) {
-      if (bytes[start + place] !== topic[place]) return false
+      if (bytes[start + 2 + place] !== topic[place]) return undefined
     }
-    return true
+    return this.#topic
   }
 }

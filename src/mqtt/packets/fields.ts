@@ -58,6 +58,11 @@ export class Fields {
     return this.#text().toString()
   }
 
+  /** A UTF-8 String Pair (MQTT5-1.5.7). */
+  pair(): readonly [string, string] {
+    return [this.text(), this.text()]
+  }
+
   #text(): Buffer {
     const bytes = this.binary()
     if (!isUtf8(bytes)) throw new MalformedPacket('a string is not UTF-8 (MQTT-1.5.3-1)')

@@ -6,7 +6,8 @@ type WithProperties = Ack['cmd'] | 'connect' | 'will' | 'publish' | 'subscribe' 
 
 interface Property {
   readonly name: Exclude<keyof Properties, 'carried'>
-  readonly read: (fields: Fields) => unknown
+  /** Its type. */
+  readonly read: 'byte' | 'number' | 'longNumber' | 'length' | 'text' | 'binary' | 'pair'
   /** Packets in which a client may send the property. */
   readonly of: readonly WithProperties[]
   /** Packets in which only a server may send the property. */
@@ -17,12 +18,6 @@ interface Property {
   readonly isCarried?: true
 }
 
-const byte = (fields: Fields) => fields.byte()
-const number = (fields: Fields) => fields.number()
-const longNumber = (fields: Fields) => fields.longNumber()
-const text = (fields: Fields) => fields.text()
-const binary = (fields: Fields) => fields.binary()
-
 const isFlag = (value: number) => (value > 1 ? 'it must be 0 or 1' : undefined)
 const isPositive = (value: number) => (value === 0 ? 'it must not be 0' : undefined)
 const isTopic = (value: string) =>
@@ -32,34 +27,29 @@ const messages = ['publish', 'will'] as const
 const acks = ['puback', 'pubrec', 'pubrel', 'pubcomp'] as const
 const everywhere = ['connect', ...messages, ...acks, 'subscribe', 'unsubscribe', 'disconnect'] as const
 const carried = { of: messages, isCarried: true } as const
+const ofSubscription = { of: ['subscribe'], ofServer: ['publish'] } as const
 
 /** The properties that a client may send (MQTT5-2.2.2.2, table 2-4), by identifier. */
 const properties: ReadonlyMap<number, Property> = new Map<number, Property>([
-  [1, { name: 'payloadFormat', read: byte, fault: isFlag, ...carried }],
-  [2, { name: 'messageExpiry', read: longNumber, of: messages }],
-  [3, { name: 'contentType', read: text, ...carried }],
-  [8, { name: 'responseTopic', read: text, fault: isTopic, ...carried }],
-  [9, { name: 'correlationData', read: binary, ...carried }],
-  [
-    11,
-    {
-      ...{ name: 'subscriptionIdentifier', read: each => each.length(), fault: isPositive },
-      ...{ of: ['subscribe'], ofServer: ['publish'] },
-    },
-  ],
-  [17, { name: 'sessionExpiry', read: longNumber, of: ['connect', 'disconnect'] }],
-  [21, { name: 'authenticationMethod', read: text, of: ['connect'] }],
-  [22, { name: 'authenticationData', read: binary, of: ['connect'] }],
-  [23, { name: 'requestProblemInformation', read: byte, of: ['connect'], fault: isFlag }],
-  [24, { name: 'willDelay', read: longNumber, of: ['will'] }],
-  [25, { name: 'requestResponseInformation', read: byte, of: ['connect'], fault: isFlag }],
-  [28, { name: 'serverReference', read: text, of: [], ofServer: ['disconnect'] }],
-  [31, { name: 'reasonString', read: text, of: [...acks, 'disconnect'] }],
-  [33, { name: 'receiveMaximum', read: number, of: ['connect'], fault: isPositive }],
-  [34, { name: 'topicAliasMaximum', read: number, of: ['connect'] }],
-  [35, { name: 'topicAlias', read: number, of: ['publish'] }],
-  [38, { name: 'userProperties', read: each => [text(each), text(each)], of: everywhere, isCarried: true }],
-  [39, { name: 'maximumPacketSize', read: longNumber, of: ['connect'], fault: isPositive }],
+  [1, { name: 'payloadFormat', read: 'byte', fault: isFlag, ...carried }],
+  [2, { name: 'messageExpiry', read: 'longNumber', of: messages }],
+  [3, { name: 'contentType', read: 'text', ...carried }],
+  [8, { name: 'responseTopic', read: 'text', fault: isTopic, ...carried }],
+  [9, { name: 'correlationData', read: 'binary', ...carried }],
+  [11, { name: 'subscriptionIdentifier', read: 'length', fault: isPositive, ...ofSubscription }],
+  [17, { name: 'sessionExpiry', read: 'longNumber', of: ['connect', 'disconnect'] }],
+  [21, { name: 'authenticationMethod', read: 'text', of: ['connect'] }],
+  [22, { name: 'authenticationData', read: 'binary', of: ['connect'] }],
+  [23, { name: 'requestProblemInformation', read: 'byte', of: ['connect'], fault: isFlag }],
+  [24, { name: 'willDelay', read: 'longNumber', of: ['will'] }],
+  [25, { name: 'requestResponseInformation', read: 'byte', of: ['connect'], fault: isFlag }],
+  [28, { name: 'serverReference', read: 'text', of: [], ofServer: ['disconnect'] }],
+  [31, { name: 'reasonString', read: 'text', of: [...acks, 'disconnect'] }],
+  [33, { name: 'receiveMaximum', read: 'number', of: ['connect'], fault: isPositive }],
+  [34, { name: 'topicAliasMaximum', read: 'number', of: ['connect'] }],
+  [35, { name: 'topicAlias', read: 'number', of: ['publish'] }],
+  [38, { name: 'userProperties', read: 'pair', of: everywhere, isCarried: true }],
+  [39, { name: 'maximumPacketSize', read: 'longNumber', of: ['connect'], fault: isPositive }],
 ])
 
 /**
@@ -80,7 +70,7 @@ export function readProperties(fields: Fields, packet: WithProperties): Properti
     if (!property || (!isOfServer && !property.of.includes(packet)))
       throw new MalformedPacket('a property is unknown, or not of this packet (MQTT5-2.2.2.2)')
     const { name, read, fault, isCarried } = property
-    const value = read(rest)
+    const value = rest[read]()
     if (isOfServer) throw new MalformedPacket(`only a server may send ${name} here`, 'protocol_error')
     const wrong = fault?.(value as never)
     if (wrong !== undefined) throw new MalformedPacket(`the property ${name}: ${wrong}`, 'protocol_error')

@@ -145,9 +145,7 @@ export const copyId = (brokerId: string, identifier: number) => `${brokerId}~${i
 /** The broker id of the message of which there are copies. */
 export const originOf = (brokerId: string) => brokerId.split('~', 1)[0] ?? ''
 
-export function identifierOf(brokerId: string): number {
-  return Number(brokerId.split('~')[1] ?? 0)
-}
+export const identifierOf = (brokerId: string) => Number(brokerId.split('~')[1] ?? 0)
 
 /** Name of the message that an entry of a session's queue is about. */
 export function messageNameOf(owedName: string): string {

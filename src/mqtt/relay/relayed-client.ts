@@ -177,13 +177,8 @@ export class RelayedClient {
     const { properties, expiresAt } = extrasOf(packet)
     const left = expiresAt === undefined ? undefined : Math.max(0, expiresAt - this.#clock.now())
     const expiry = left === undefined ? undefined : Math.ceil(left / 1_000)
-    const { codec } = this.#connection
-    packet.payload = codec.relayedPayload(bytesOf(packet.payload), {
-      properties,
-      expiry,
-      identifier,
-      isRetained,
-    })
+    const message = { properties, expiry, identifier, isRetained }
+    packet.payload = this.#connection.codec.relayedPayload(bytesOf(packet.payload), message)
     if (qos < packet.qos) packet.qos = qos
     return packet
   }

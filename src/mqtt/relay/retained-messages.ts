@@ -213,10 +213,7 @@ function isBefore(one: MessageId, other: MessageId | undefined): boolean {
 
 type Weighed = Pick<RetainedMessage, 'topic' | 'payload' | 'properties'>
 
-function weightOf(message: Weighed | undefined): number {
-  if (!message) return 0
-  return sizeOf(message, message)
-}
+const weightOf = (message: Weighed | undefined) => (message ? sizeOf(message, message) : 0)
 
 function messageOf(document: RetainedDocument): RetainedMessage {
   const { payload, properties, order = 0, brokerId = '', ...rest } = document
