@@ -2,7 +2,7 @@ import { describe, inject, test } from 'vitest'
 import { createToken } from '../../../src/core/token.ts'
 import type { TopicGrant } from '../../../src/core/topics/topic-grant.ts'
 import { startNode } from '../../helpers/cluster.ts'
-import { ask, type Session } from '../../helpers/http-client.ts'
+import { ask, createThing, type Session } from '../../helpers/http-client.ts'
 import {
   type ConnectOptions,
   isMessageOn,
@@ -71,12 +71,12 @@ const setup = { environment: { THINGWIRE_TOPICS: 'house/#', THINGWIRE_DRAIN_TIME
 
 /** Each duty as a test: in the project of Redis at two processes, which publisher and subscriber are apart at; else at one. */
 export function tryDuties(duties: readonly Duty[]): void {
-  const table = duties.map(({ name, run }, place) => ({ name, run, base: `house/${place}` }))
+  const table = duties.map(({ name, run }, place) => [name, run, `house/${place}`] as const)
   if (inject('store') === 'embedded') {
     const server = serverOfTests(setup)
     test.each(table)(
-      'on the embedded store $name',
-      async ({ run, base }) => await run(houseOf({ here: server(), there: server() }), base),
+      'on the embedded store %s',
+      async (_, run, base) => await run(houseOf({ here: server(), there: server() }), base),
     )
     return
   }
@@ -94,7 +94,7 @@ export function tryDuties(duties: readonly Duty[]): void {
         await store.end()
       },
     )
-    test.each(table)('$name', async ({ run, base }) => await run(houseOf(nodes), base))
+    test.each(table)('%s', async (_, run, base) => await run(houseOf(nodes), base))
   })
 }
 
@@ -108,6 +108,7 @@ function houseOf(nodes: Readonly<Record<Node, ServerProcess>>) {
     /** Bytes. */
     maxPacketSize: 1_048_576,
     passwordFor,
+    createThing: () => createThing(nodes.here),
     /** A client that may read and write everything that is relayed, with a session of its own unless a password is given. */
     connect: async (node: Node, options: ConnectOptions & Partial<MqttAddress> = {}) => {
       const { password = await passwordFor(everything) } = options

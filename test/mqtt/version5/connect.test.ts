@@ -189,29 +189,6 @@ describe('a session of version 5', () => {
     clean.send(leave(60))
     expect(await disconnectOf(clean)).toBe(0x82)
   })
-
-  it('that began in 3.1.1 goes on in version 5, and back', async () => {
-    const { service, thing, connect } = await start()
-    const common = { clientId: 'board', clean: false, username: 'device', password: thing.thingToken }
-    const first = await service.connect(common)
-    await first.subscribe(`things/${thing.thingId}/values/n`)
-    await first.destroy()
-    const writer = await connect()
-    const write = (value: number) => writer.publish(writeTopicOf(thing.thingId), reading(value))
-    const options = { ...common, properties }
-    for (const [value, again] of [
-      [1, () => connect(options)],
-      [2, () => service.connect(common)],
-      [3, () => connect(options)],
-    ] as const) {
-      await write(value)
-      const client = await again()
-      expect(client.connack.sessionPresent).toBe(true)
-      const { payload } = await client.next(isOf('publish'))
-      expect(JSON.parse(payload.toString())).toMatchObject({ value })
-      await client.destroy()
-    }
-  })
 })
 
 describe('DISCONNECT of version 5', () => {
