@@ -42,6 +42,9 @@ const longNodesTests = [
   'removal',
 ].map(name => `test/cluster/${name}.test.ts`)
 
+/** Delayed wills and ends of sessions on several nodes: on one Redis, and on a cluster. */
+const version5NodesTest = 'test/cluster/mqtt-version5.test.ts'
+
 /** The conformance suite again, on the scripts of which that of one Redis is held to it already. */
 const redisClusterTest = 'test/store/redis-cluster.test.ts'
 
@@ -134,7 +137,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'redis-cluster',
-          include: [...suites(...doorSuites), redisClusterTest],
+          include: [...suites(...doorSuites), redisClusterTest, version5NodesTest],
           provide: { store: 'redis-cluster', doors: 'all' },
         },
       },

@@ -2,16 +2,19 @@ import { createToken } from '../../src/core/token.ts'
 import { type RedisServer, startRedis } from './redis-server.ts'
 import { type ServerProcess, type ServerSetup, startServer } from './server-process.ts'
 
-export interface NodesSetup extends Omit<ServerSetup, 'dataDir'> {
+export interface NodesSetup<Redis = RedisServer> extends Omit<ServerSetup, 'dataDir'> {
   /** Whoever started it ends it. Absent: one of the nodes' own, which `end` ends with them. */
-  readonly redis?: RedisServer
+  readonly redis?: Redis
 }
 
 /** Servers on one Redis, each a process of its own with `url`, `mqttUrl`, `webSocketUrl` and the one `adminKey`. */
-export type RunningNodes = Awaited<ReturnType<typeof startNodes>>
+export type RunningNodes = Awaited<ReturnType<typeof startNodes<RedisServer>>>
 
 /** Starts a redis-server and `count` servers on it, and waits until all are ready. Whoever starts them ends them. */
-export async function startNodes(count: number, setup: NodesSetup = {}) {
+export async function startNodes<Redis extends Pick<RedisServer, 'url' | 'end'> = RedisServer>(
+  count: number,
+  setup: NodesSetup<Redis> = {},
+) {
   const { redis = await startRedis(), ...server } = setup
   const adminKey = server.environment?.THINGWIRE_ADMIN_KEY ?? createToken()
   /** In the order in which they were started, those that have ended among them. */

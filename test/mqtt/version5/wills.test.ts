@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createToken } from '../../../src/core/token.ts'
 import { ask, type Thing } from '../../helpers/http-client.ts'
+import { reportLateness, writtenAt } from '../../helpers/lateness.ts'
 import { type ConnectOptions, isOf, type MqttClient } from '../../helpers/mqtt-client.ts'
 import { mqttOfTest, serverOfTest } from '../../helpers/of-test.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
@@ -128,9 +129,9 @@ describe('a will on another topic', () => {
 })
 
 describe('a server that is killed or stopped', () => {
-  it.each(['SIGKILL', 'SIGTERM'] as const)(
+  it.for(['SIGKILL', 'SIGTERM'] as const)(
     'with %s loses neither will nor end of a session',
-    async signal => {
+    async (signal, context) => {
       const dataDir = await temporaryDirectory()
       const adminKey = createToken()
       const environment = { THINGWIRE_ADMIN_KEY: adminKey, THINGWIRE_WILL_GRACE: '0' }
@@ -146,6 +147,7 @@ describe('a server that is killed or stopped', () => {
         properties: long,
         will: { ...will, payload: reading('lost') },
       })
+      const lostAt = Date.now()
       await lost.destroy()
       await connect(first.mqttUrl, 'there', {
         properties: long,
@@ -155,9 +157,20 @@ describe('a server that is killed or stopped', () => {
       await connect(first.mqttUrl, 'open', { properties: short })
       if (signal === 'SIGKILL') await first.kill()
       else await first.stop()
+      const restartedAt = Date.now()
       const second = await DoorService.start({ dataDir, adminKey, willGrace: 0 })
       await expect.poll(async () => (await second.values(thing, 'n')).sort()).toEqual(['lost', 'there'])
       await expect.poll(async () => (await second.documents('mqtt-sessions/')).length).toBe(2)
+      const endedAt = Date.now()
+      const times = await writtenAt(second, thing, 'n')
+      await reportLateness(context, {
+        'the will of a client that was lost before': [
+          times.get('lost'),
+          Math.max(lostAt + 1_000, restartedAt),
+        ],
+        'the will of a client that was connected': [times.get('there'), restartedAt + 1_000],
+        'the ends of sessions': [endedAt, restartedAt + (signal === 'SIGKILL' ? 1_000 : 0)],
+      })
       const isPresent = async (clientId: string) =>
         (await connect(second.mqttUrl, clientId, { clean: false, properties: short })).connack.sessionPresent
       expect([await isPresent('ended'), await isPresent('open')]).toEqual([false, false])
