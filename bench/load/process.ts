@@ -25,7 +25,8 @@ export class LoadProcess {
       this.#child.on('message', (answer: Answer) => {
         if ('failed' in answer) reject(new Error(answer.failed))
       })
-      void this.#exited.then(() => reject(new Error(`${program.pathname} ended`)))
+      // Not its exit, which may be seen before its last message.
+      this.#child.once('disconnect', () => reject(new Error(`${program.pathname} ended`)))
     })
     this.#failed.catch(() => {})
   }
