@@ -52,6 +52,8 @@ export interface Comparison {
   readonly unit: string
   /** The figure lies near its floor: it is measured in five times as many rounds. */
   readonly isClose?: true
+  /** With `--before` all sides stay, and this one is held to so many times the figure of the earlier builds. */
+  readonly before?: { readonly side: string; readonly floor: number }
   readonly sides: Readonly<Record<string, StartContestant>>
   readonly bars: readonly Bar[]
 }
@@ -72,16 +74,18 @@ export function most(unit: string, [floor, aim]: Limits): Bar {
 }
 
 /**
- * The product in turn with other builds of it, in the place of its peers: what a change is worth. No floor is missed by it.
+ * The product in turn with other builds of it, in the place of its peers: what a change is worth. No floor is missed by it,
+ * unless the comparison has one for it.
  *
  * @param before each build's tree as it was given, since two trees may end alike, and its command as in `Session`
- * @returns undefined: the product is no side of the comparison
+ * @returns undefined: the product is no side of the comparison, nor is any held to other builds
  */
 export function besideBefore(
-  { sides, bars, ...comparison }: Comparison,
+  { sides, bars, before: own, ...comparison }: Comparison,
   before: readonly { readonly name: string; readonly command: string }[],
 ): Comparison | undefined {
-  const { product } = sides
+  const side = own?.side ?? 'product'
+  const product = sides[side]
   if (!product) return undefined
   const bound = bars[0]?.bound ?? 'at least'
   const builds = before.map(
@@ -89,11 +93,14 @@ export function besideBefore(
   )
   return {
     ...comparison,
-    sides: { product, ...Object.fromEntries(builds) },
-    bars: before.map(({ name }) => {
-      const unmissable = bound === 'at least' ? 0 : Number.POSITIVE_INFINITY
-      return { ...ratio('product', name, [unmissable, 1]), bound }
-    }),
+    sides: { ...(own ? sides : { product }), ...Object.fromEntries(builds) },
+    bars: [
+      ...(own ? bars : []),
+      ...before.map(({ name }) => {
+        const unmissable = bound === 'at least' ? 0 : Number.POSITIVE_INFINITY
+        return { ...ratio(side, name, [own?.floor ?? unmissable, 1]), bound }
+      }),
+    ],
   }
 }
 

@@ -21,9 +21,10 @@ import {
   starting,
   syncing,
 } from './product-contestants.ts'
+import { version5 } from './version5.ts'
 
 const single = { payload: '{"values":[{"key":"temperature","value":21.5}]}', valuesPerWrite: 1 }
-const watched = { ...single, isWatched: true }
+const watched = { ...single, subscription: {} }
 /** Ten values of each of ten resources. */
 const values = Array.from({ length: 100 }, (_, place) => ({
   key: `channel-${place % 10}`,
@@ -178,4 +179,5 @@ export const comparisons: readonly Comparison[] = [
     sides: { product: idleConnections },
     bars: [most('bytes', [25_000, 15_000])],
   },
+  ...version5,
 ]

@@ -1,4 +1,6 @@
-import { type Marks, type MqttWrites, runWrites } from '../load/writes.ts'
+import { thingOn } from '../kept/stage.ts'
+import type { Subscription } from '../load/subscribers.ts'
+import { type Marks, type MqttWrites, type Phases, runWrites } from '../load/writes.ts'
 import { type StoringPeer, startBare, startMosquitto } from '../peers/brokers.ts'
 import { host, type Peer } from '../peers/peer.ts'
 import { startProduct } from '../peers/product.ts'
@@ -27,6 +29,14 @@ export const startProductSide: Start = async session => ({
   filterOfAll: 'things/+/values/#',
 })
 
+/** Its topics are those that are no thing's, of which it only relays. */
+export const startRelaySide: Start = async session => {
+  const peer = await startProduct({ ...session, environment: { THINGWIRE_TOPICS: 'tele/#' } })
+  const { thingToken: username } = await thingOn(peer.server)
+  const filter = 'tele/#'
+  return { peer, login: { username }, watcher: { username }, filter, filterOfAll: filter }
+}
+
 /** A broker that relays each message on the topic on which it is published, and checks nobody. */
 function broker(start: () => Promise<Peer>): Start {
   return async session => ({
@@ -41,24 +51,30 @@ function broker(start: () => Promise<Peer>): Start {
 export const startAedesSide = broker(() => startBare('aedes'))
 export const startMosquittoSide = broker(startMosquitto)
 
-interface PublishSetup {
+/** Of the load, what is not as in `ofOneThing`. */
+interface PublishSetup extends Partial<MqttWrites> {
   readonly payload: string
   readonly valuesPerWrite?: number
-  /** A subscriber of QoS 1 of what is written. */
-  readonly isWatched?: boolean
+  /** Of a subscriber of what is written, what is not as usual: QoS 1, the filter of the side. Absent: there is none. */
+  readonly subscription?: Partial<Subscription>
+  /** Default: those of the session. */
+  readonly length?: Phases
 }
 
-/** Values a second that are acked, and delivered if there is a subscriber, of a closed loop of QoS 1. */
+/** Values a second that are acked, and delivered if there is a subscriber, of a closed loop, as usual of QoS 1. */
 export function publishing(
   start: Start,
-  { payload, valuesPerWrite = 1, isWatched = false }: PublishSetup,
+  { valuesPerWrite = 1, subscription, length, ...own }: PublishSetup,
 ): StartContestant {
   return loaded(start, ({ peer, login, filter }, session) => ({
-    load: writing({ ...ofOneThing(session, peer.port), ...login, payload }, session),
-    ...(isWatched && { subscription: { ...watching(peer.port), ...login, filter, qos: 1 } }),
+    load: marks =>
+      runWrites({ ...ofOneThing(session, peer.port), ...login, ...own }, length ?? phases(session), marks),
+    ...(subscription && {
+      subscription: { ...watching(peer.port), ...login, filters: [filter], qos: 1, ...subscription },
+    }),
     figure: ({ done, seconds }, delivered) => {
       const values = done * valuesPerWrite
-      return { figure: Math.min(values, isWatched ? delivered : values) / seconds }
+      return { figure: Math.min(values, subscription ? delivered : values) / seconds }
     },
   }))
 }
@@ -77,7 +93,7 @@ export function delivering(start: Start, payload: string): StartContestant {
     const load = { connections: publishers, topics, payload, qos: 0, window: publishersWindow } as const
     return {
       load: writing({ ...to(peer.port), ...load }, session),
-      subscription: { ...watching(peer.port), ...watcher, filter, qos: 0 },
+      subscription: { ...watching(peer.port), ...watcher, filters: [filter], qos: 0 },
       figure: ({ done, seconds }, delivered) => {
         return { figure: delivered / seconds, note: `${Math.round(done / seconds)} sent/s` }
       },

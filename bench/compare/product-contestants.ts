@@ -220,12 +220,13 @@ export const restingMemory: StartContestant = async session => ({
 })
 
 /** A turn starts the product on a copy of the filled store of its own. */
-function started(
+export function started(
   figureOf: (product: Product, session: Session) => number | Promise<number>,
+  environment: NodeJS.ProcessEnv = {},
 ): StartContestant {
   return async session => ({
     turn: async () => {
-      const product = await startProduct(session)
+      const product = await startProduct({ ...session, environment })
       try {
         await settled(product)
         return { figure: await figureOf(product, session), cores: {} }

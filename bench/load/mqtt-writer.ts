@@ -1,8 +1,12 @@
-import { connectPacket, disconnectPacket, type Identity, type ReadyBatches } from './mqtt-packets.ts'
+import {
+  connectPacket,
+  disconnectPacket,
+  type Identity,
+  type ReadyBatches,
+  takeConnack,
+} from './mqtt-packets.ts'
 import { type OnAcked, RawConnection, type Writer } from './raw-connection.ts'
 
-/** Bytes. */
-const connackLength = 4
 /** Bytes received at once. */
 const room = 65_536
 
@@ -44,20 +48,22 @@ export class MqttWriter implements Writer {
 
   /** Sends the next batches. A packet id is in use until its ack: at most all of them may wait for one. */
   send(batches: number): void {
-    const { bytes } = this.#setup.batches
+    const { bytes, opening } = this.#setup.batches
     const first = this.sent % this.window
     const last = Math.min(first + batches, this.window)
+    const opens = this.sent === 0
+    if (opens) this.#connection.write(opening)
     this.sent += last - first
-    this.#connection.write(bytes.subarray(first * this.#batchLength, last * this.#batchLength))
+    this.#connection.write(bytes.subarray((opens ? 1 : first) * this.#batchLength, last * this.#batchLength))
     if (first + batches > last) this.send(first + batches - last)
   }
 
   end(): Promise<void> {
-    return this.#connection.end(disconnectPacket)
+    return this.#connection.end(disconnectPacket(this.#setup))
   }
 
   #take(bytes: Buffer, length: number): number {
-    if (!this.#isConnected) return length < connackLength ? 0 : this.#takeConnack(bytes)
+    if (!this.#isConnected) return this.#takeConnack(bytes, length)
     const { acks } = this.#setup.batches
     const ackLength = this.#ackLength
     const before = this.acked
@@ -78,13 +84,10 @@ export class MqttWriter implements Writer {
     return at
   }
 
-  #takeConnack(bytes: Buffer): number {
-    const [type, , , returnCode] = bytes
-    if (type !== 0x20 || returnCode !== 0) {
-      throw new Error(`${this.#setup.clientId}: refused with CONNACK ${returnCode}`)
-    }
-    this.#isConnected = true
-    this.#connection.note('CONNACK')
-    return connackLength
+  #takeConnack(bytes: Buffer, length: number): number {
+    const taken = takeConnack(this.#setup, bytes, length)
+    this.#isConnected = taken > 0
+    if (this.#isConnected) this.#connection.note('CONNACK')
+    return taken
   }
 }

@@ -13,7 +13,7 @@ const room = 262_144
 const puback = 0x4002
 const ackLength = 4
 
-type SubscriberSetup = Identity & Pick<Subscription, 'host' | 'port' | 'filter' | 'qos'>
+type SubscriberSetup = Identity & Pick<Subscription, 'host' | 'port' | 'filters' | 'qos' | 'identifiers'>
 
 const gathering = new Gathering()
 let subscribers: readonly Subscriber[] = []
@@ -35,15 +35,18 @@ class Subscriber {
   }
 
   async subscribe(): Promise<void> {
-    const { filter, qos } = this.#setup
+    const { filters, qos, version, identifiers } = this.#setup
     this.#connection.write(connectPacket(this.#setup))
     await this.#connection.until('CONNACK')
-    this.#connection.write(subscribePacket(filter, qos))
-    await this.#connection.until('SUBACK')
+    const together = identifiers === 'each' ? filters.map(filter => [filter]) : [filters]
+    for (const [index, some] of together.entries()) {
+      this.#connection.write(subscribePacket(some, qos, version, identifiers && index + 1))
+      await this.#connection.until('SUBACK')
+    }
   }
 
   end(): Promise<void> {
-    return this.#connection.end(disconnectPacket)
+    return this.#connection.end(disconnectPacket(this.#setup))
   }
 
   #take(bytes: Buffer, length: number): number {
@@ -59,14 +62,14 @@ class Subscriber {
       }
       end = bodyAt + bodyLength
       if (byte & 0x80 || end > length) break
-      this.#takePacket(bytes, at, bodyAt)
+      this.#takePacket(bytes, at, bodyAt, end)
     }
     this.#sendAcks()
     gathering.onAnswered()
     return at
   }
 
-  #takePacket(bytes: Buffer, at: number, bodyAt: number): void {
+  #takePacket(bytes: Buffer, at: number, bodyAt: number, end: number): void {
     const first = bytes[at] ?? 0
     const type = first >> 4
     if (type === types.publish) {
@@ -77,7 +80,9 @@ class Subscriber {
       this.#check('CONNACK', bytes[bodyAt + 1], 0)
       this.#connection.note('CONNACK')
     } else if (type === types.suback) {
-      this.#check('SUBACK', bytes[bodyAt + 2], this.#setup.qos)
+      // In version 5 without properties, whose length goes before the codes.
+      const codes = bytes.subarray(bodyAt + (this.#setup.version === 5 ? 3 : 2), end)
+      for (const code of codes) this.#check('SUBACK', code, this.#setup.qos)
       this.#connection.note('SUBACK')
     } else throw new Error(`${this.#setup.clientId}: received a packet of type ${type}`)
   }
@@ -97,8 +102,8 @@ class Subscriber {
 
   #check(packet: string, code: number | undefined, expected: number): void {
     if (code === expected) return
-    const { clientId, filter } = this.#setup
-    throw new Error(`${clientId}: ${packet} ${code}, when subscribing to ${filter}`)
+    const { clientId, filters } = this.#setup
+    throw new Error(`${clientId}: ${packet} ${code}, when subscribing to ${filters}`)
   }
 }
 

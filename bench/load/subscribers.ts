@@ -1,26 +1,27 @@
+import type { Identity } from './mqtt-packets.ts'
 import { LoadProcess } from './process.ts'
 
 const program = new URL('subscribers-child.ts', import.meta.url)
 /** Seconds without a message after which no more are expected. */
 const silence = 1
 
-export interface Subscription {
+export interface Subscription extends Omit<Identity, 'clientId'> {
   readonly host: string
   readonly port: number
   /** Of subscriber i the client id is `<prefix><i>`. */
   readonly clientIdPrefix: string
-  readonly username?: string
-  readonly password?: string
-  readonly filter: string
+  readonly filters: readonly string[]
   readonly qos: 0 | 1
+  /** Of version 5: one for all filters, or one for each, which takes a SUBSCRIBE for each. Absent: none. */
+  readonly identifiers?: 'one' | 'each'
   /** Subscribers, each with a connection of its own. */
   readonly count: number
 }
 
 /**
- * Subscribers of one filter that only count, in a process of their own; resolves when all are subscribed.
+ * Subscribers that only count, in a process of their own; resolves when all are subscribed.
  *
- * @throws Error if a connection or the filter is refused; each call, if one was disconnected
+ * @throws Error if a connection or a filter is refused; each call, if one was disconnected
  */
 export async function subscribe(subscription: Subscription) {
   const subscribers = new LoadProcess(program)

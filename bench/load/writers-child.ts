@@ -81,7 +81,9 @@ function writersOf(writes: Writes, onAcked: OnAcked<Writer>): readonly Writer[] 
     throw new RangeError('an open loop needs acks: QoS 1')
   const batchesOf =
     'topics' in writes
-      ? writes.topics.map(topic => readyBatches(topic, writes.payload, writes.qos, writes.window))
+      ? writes.topics
+          .slice(0, connections)
+          .map((_, index, { length }) => readyBatches(everyNth(writes.topics, length, index), writes))
       : []
   return Array.from({ length: connections }, (_, index): Writer => {
     const to = { host, port: inTurn(ports, index), onAcked }
@@ -93,10 +95,14 @@ function writersOf(writes: Writes, onAcked: OnAcked<Writer>): readonly Writer[] 
         path: inTurn(writes.paths, index),
       })
     const clientId = `${writes.clientIdPrefix}${index}`
-    const { username, password } = writes
-    const login = { clientId, ...(username && { username }), ...(password && { password }) }
+    const { username, password, version = 4 } = writes
+    const login = { clientId, version, ...(username && { username }), ...(password && { password }) }
     return new MqttWriter({ ...to, ...login, batches: inTurn(batchesOf, index) })
   })
+}
+
+function everyNth<T>(all: readonly T[], n: number, first: number): T[] {
+  return all.filter((_, place) => place % n === first)
 }
 
 /** @throws RangeError if there is none */

@@ -1,3 +1,4 @@
+import type { IPublishPacket } from 'mqtt-packet'
 import { within } from '../../test/helpers/waiting.ts'
 import { LoadProcess } from './process.ts'
 
@@ -14,16 +15,26 @@ interface Connections {
   readonly rest?: number
 }
 
-/** Over MQTT 3.1.1. */
+/** Of MQTT. The default, 4, is 3.1.1. */
+export type Version = 4 | 5
+
 export interface MqttWrites extends Connections {
   /** Of connection i the client id is `<prefix><i>`. */
   readonly clientIdPrefix: string
   readonly username?: string
   readonly password?: string
-  /** Connection i publishes to `topics[i % topics.length]`. */
+  /**
+   * Dealt to the connections in turn: one publishes to its topics in turn, which are equally long. With fewer topics than connections,
+   * connection i publishes to `topics[i % topics.length]`.
+   */
   readonly topics: readonly string[]
   readonly payload: string
   readonly qos: 0 | 1
+  readonly version?: Version
+  /** Of version 5, of each publish. */
+  readonly properties?: NonNullable<IPublishPacket['properties']>
+  /** Of version 5, with one topic a connection: all publishes but the first have an alias in its place. */
+  readonly isAliased?: boolean
   /**
    * Publishes on their way, per connection, 1..65,535. A closed loop keeps it at that; in an open one what is due beyond it
    * waits. At QoS 0 a PINGREQ behind each half of it tells when the server has read them: without a bound the buffers of the

@@ -36,11 +36,30 @@ afterAll(async () => {
 })
 
 describe('runWrites over MQTT', () => {
-  it.each([0, 1] as const)('at QoS %i has an ack for each record that is stored', async qos => {
+  it.each([
+    { qos: 0 },
+    { qos: 1 },
+    { qos: 1, version: 5 },
+    { qos: 0, version: 5, isAliased: true },
+    { qos: 1, version: 5, isAliased: true },
+  ] as const)('has an ack for each record that is stored: %o', async spoken => {
     const key = nextKey()
-    const result = await runWrites(mqttWrites({ key, qos }), phases, noMarks)
+    const result = await runWrites({ ...mqttWrites({ key }), ...spoken }, phases, noMarks)
     expectComplete(result, await countStored(key))
     expect(result).not.toHaveProperty('latency')
+  })
+
+  it('deals topics to connections, each of which publishes to its own in turn', async () => {
+    const key = nextKey()
+    const others = await Promise.all(Array.from({ length: 3 }, () => createThing(server)))
+    const topics = [thing, ...others].map(({ thingToken }) => `things/${thingToken}/write`)
+    const { total } = await runWrites({ ...mqttWrites({ key }), connections: 2, topics }, phases, noMarks)
+    const [first = 0, second = 0, third = 0, fourth = 0] = await Promise.all(
+      [thing, ...others].map(each => countStored(key, each)),
+    )
+    expect(first + second + third + fourth).toBe(total)
+    // The first connection has the first and the third topic.
+    for (const ahead of [first - third, second - fourth]) expect([0, 1]).toContain(ahead)
   })
 
   it('sends all that is due, whatever is acked', async () => {
@@ -202,11 +221,19 @@ describe('get', () => {
 })
 
 describe('subscribe', () => {
-  it.each([0, 1] as const)('at QoS %i counts each message at each subscriber', async qos => {
+  it.each([
+    { qos: 0, copies: 1 },
+    { qos: 1, copies: 1 },
+    { qos: 1, version: 5, identifiers: 'one', copies: 1 },
+    { qos: 1, version: 5, identifiers: 'each', copies: 2 },
+    { qos: 1, version: 5, identifiers: 'each', sessionExpiry: 600, copies: 2 },
+  ] as const)('counts each message at each subscriber: %o', async ({ copies, ...own }) => {
     const key = nextKey()
-    const subscriber = await subscribe({ ...subscription(`things/${thing.thingToken}/values/${key}`), qos })
+    // Both match the key, and none of the retained values of other keys.
+    const filters = [key, `${key}/#`].map(last => `things/${thing.thingToken}/values/${last}`)
+    const subscriber = await subscribe({ ...subscription(''), filters, ...own })
     const { total } = await runWrites(mqttWrites({ key }), phases, noMarks)
-    expect(await subscriber.drained()).toBe(2 * total)
+    expect(await subscriber.drained()).toBe(2 * copies * total)
     expect(await subscriber.processorTime()).toBeGreaterThan(0)
     await subscriber.close()
   })
@@ -218,11 +245,10 @@ describe('subscribe', () => {
 
 interface Choice {
   readonly key: string
-  readonly qos?: 0 | 1
   readonly rate?: number
 }
 
-function mqttWrites({ key, qos = 1, rate }: Choice): MqttWrites {
+function mqttWrites({ key, rate }: Choice): MqttWrites {
   return {
     host,
     ports: [Number(new URL(server.mqttUrl).port)],
@@ -231,7 +257,7 @@ function mqttWrites({ key, qos = 1, rate }: Choice): MqttWrites {
     username: thing.thingToken,
     topics: [`things/${thing.thingToken}/write`],
     payload: body(key),
-    qos,
+    qos: 1,
     window: 50,
     ...(rate === undefined ? {} : { rate }),
   }
@@ -260,7 +286,7 @@ function subscription(filter: string) {
     port,
     clientIdPrefix: 'subscriber-',
     username: thing.thingToken,
-    filter,
+    filters: [filter],
     qos: 1,
     count: 2,
   } as const
@@ -278,8 +304,8 @@ function nextKey(): string {
   return `temperature-${++lastKey}`
 }
 
-async function countStored(key: string): Promise<number> {
-  const url = `${server.url}/v2/things/${thing.thingToken}/resources/${key}?aggregate=count&interval=1d`
+async function countStored(key: string, of = thing): Promise<number> {
+  const url = `${server.url}/v2/things/${of.thingToken}/resources/${key}?aggregate=count&interval=1d`
   const days = (await (await fetch(url)).json()) as readonly { readonly count: number }[]
   return days.reduce((sum, { count }) => sum + count, 0)
 }
