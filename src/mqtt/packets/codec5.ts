@@ -271,7 +271,8 @@ function closingCodeOf(error: Error): number {
   return error instanceof ThingwireError ? codeOf(error) : unspecified
 }
 
-/** The reason code of MQTT 5. An error that another one has caused gets the code of that one. */
+/** The reason code of MQTT 5. An error that another one has caused gets the code of that one, if MQTT 5 has a code for it. */
 function codeOf({ reason, cause }: ThingwireError): number {
-  return cause instanceof ThingwireError ? codeOf(cause) : (catalogue[reason].mqtt5 ?? unspecified)
+  const ofCause = cause instanceof ThingwireError ? catalogue[cause.reason].mqtt5 : undefined
+  return ofCause ?? catalogue[reason].mqtt5 ?? unspecified
 }

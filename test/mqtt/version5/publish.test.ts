@@ -140,6 +140,7 @@ describe('a PUBLISH elsewhere in version 5', () => {
     ['a topic of its thing that takes no writes', ({ thingId }) => `things/${thingId}/errors`, 0x90],
     ['a topic that nobody takes', () => 'elsewhere', 0x90],
     ['a topic with a forbidden character', () => 'a\u0001', 0x90],
+    ['the write topic of what can be no thing', () => writeTopicOf('x'), 0x90],
     ['the write topic of an unknown thing', () => 'things/abcdefghijklmnop/write', 0x87],
   ])('on %s is refused in its ack, and repeats nothing', async (_, topicOf, code) => {
     const { service, thing, client, topic } = await start()
