@@ -381,6 +381,13 @@ export function isMessageOn(topic: string) {
     packet.cmd === 'publish' && packet.topic === topic
 }
 
+/** All that a packet holds, in a text to be searched. */
+export function packetText(packet: object): string {
+  return JSON.stringify(packet, (_, value: { type?: string; data?: number[] } | null) =>
+    value?.type === 'Buffer' ? Buffer.from(value.data ?? []).toString('latin1') : value,
+  )
+}
+
 function bytesOf(payload: Payload): Buffer {
   if (payload instanceof Uint8Array) return Buffer.from(payload)
   return Buffer.from(typeof payload === 'string' ? payload : JSON.stringify(payload))

@@ -3,7 +3,14 @@ import { type IncomingMessage, request } from 'node:http'
 import { text as textOf } from 'node:stream/consumers'
 import { expect } from 'vitest'
 import { type Thing, write } from '../helpers/http-client.ts'
-import { type ConnectOptions, connectMqtt, isOf, type MqttClient } from '../helpers/mqtt-client.ts'
+import {
+  type ConnectOptions,
+  codeOf,
+  connectMqtt,
+  isOf,
+  type MqttClient,
+  packetText,
+} from '../helpers/mqtt-client.ts'
 import { type Cast, credentialOf, readAndWrite, spell, victimsMark, type Who } from './cast.ts'
 import type { RunningServer, Way, World } from './world.ts'
 
@@ -55,8 +62,46 @@ export async function ask(
   return { status: response.statusCode ?? 0, headers: response.headers, text: await textOf(response) }
 }
 
-export function addressOf({ server }: Pick<World, 'server'>, way: Way): string {
-  return way === 'TCP' ? server.mqttUrl : server.webSocketUrl
+/** As `connectMqtt`. In version 5, too, a session that is not clean is kept. */
+export function connectOver(
+  { server }: Pick<World, 'server'>,
+  { transport, protocolVersion }: Way,
+  options: ConnectOptions = {},
+): Promise<MqttClient> {
+  const url = transport === 'TCP' ? server.mqttUrl : server.webSocketUrl
+  const kept = options.clean === false ? { sessionExpiryInterval: 3_600 } : {}
+  const properties = { ...kept, ...options.properties }
+  return connectMqtt({ ...options, url, protocolVersion, properties })
+}
+
+/** The code of version 5 for a return code of CONNACK in 3.1.1. */
+export function connackIn({ protocolVersion }: Way, returnCode: 4 | 5): number {
+  if (protocolVersion === 4) return returnCode
+  return returnCode === 4 ? 0x86 : 0x87
+}
+
+/** What SUBACK says of these filters: version 5 has more than 128 for those that are refused. */
+export function subackIn(
+  { protocolVersion }: Way,
+  filters: readonly string[],
+  granted: readonly number[],
+): readonly number[] {
+  if (protocolVersion === 4) return granted
+  return granted.map((code, place) => {
+    if (code !== 128) return code
+    return filters[place]?.startsWith('$share/') ? 0x9e : 0x87
+  })
+}
+
+/** The server ends the connection; in version 5 it says why. Default: the credential is dead. */
+export async function untilClosed(
+  client: MqttClient,
+  { protocolVersion }: Way,
+  reasonCode = 0x87,
+): Promise<void> {
+  await client.untilClosed()
+  const codes = client.received.filter(isOf('disconnect')).map(packet => packet.reasonCode)
+  expect(codes).toEqual(protocolVersion === 5 ? [reasonCode] : [])
 }
 
 /** Connects with this credential as password, under a username that is nobody's; anonymous with none. */
@@ -66,8 +111,8 @@ export async function login(
   credential: string | undefined,
   options: ConnectOptions = {},
 ): Promise<MqttClient> {
-  const client = await connectMqtt({ url: addressOf(world, way), ...loginOf(credential), ...options })
-  expect(client.connack.returnCode).toBe(0)
+  const client = await connectOver(world, way, { ...loginOf(credential), ...options })
+  expect(codeOf(client.connack)).toBe(0)
   return client
 }
 
@@ -75,16 +120,16 @@ export function loginOf(credential: string | undefined): ConnectOptions {
   return credential === undefined ? {} : { username: 'anybody', password: credential }
 }
 
-/** CONNACK 4, and no session of this client id; then the end of the connection. */
+/** CONNACK 4 or 0x86, and no session of this client id; then the end of the connection. */
 export async function expectRefused(
   world: Pick<World, 'server'>,
   way: Way,
   password: string,
   clientId: string,
 ): Promise<void> {
-  const url = addressOf(world, way)
-  const client = await connectMqtt({ url, clientId, clean: false, ...loginOf(password) })
-  expect(client.connack).toMatchObject({ returnCode: 4, sessionPresent: false })
+  const client = await connectOver(world, way, { clientId, clean: false, ...loginOf(password) })
+  expect(client.connack.sessionPresent).toBe(false)
+  expect(codeOf(client.connack)).toBe(connackIn(way, 4))
   await client.untilClosed()
 }
 
@@ -126,15 +171,10 @@ export async function untilText(client: MqttClient, text: string): Promise<void>
   await client.next(packet => packet.cmd === 'publish' && String(packet.payload) === text)
 }
 
-/** Whatever the connection ever received, nothing came from the victim's thing. */
+/** Whatever the connection ever received, nothing came from the victim's thing, or names it. */
 export function expectNothingSeen({ victim }: Cast, { received }: MqttClient): void {
-  const seen = received
-    .filter(isOf('publish'))
-    .filter(({ topic, payload }) => {
-      const text = `${topic} ${payload}`
-      return [victimsMark, victim.thingId, victim.thingToken].some(secret => text.includes(secret))
-    })
-    .map(({ payload }) => payload.toString())
+  const secrets = [victimsMark, victim.thingId, victim.thingToken]
+  const seen = received.map(packetText).filter(text => secrets.some(secret => text.includes(secret)))
   expect(seen).toEqual([])
 }
 

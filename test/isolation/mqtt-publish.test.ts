@@ -1,8 +1,8 @@
 import type { QoS } from 'mqtt-packet'
 import { expect } from 'vitest'
-import { isMessageOn, publishPacket } from '../helpers/mqtt-client.ts'
-import { credentialOf, spell, type Who } from './cast.ts'
-import { ask, expectNothingSeen, forgery, login, messagesOf } from './clients.ts'
+import { isMessageOn, isOf, type MqttClient, publishPacket } from '../helpers/mqtt-client.ts'
+import { type Cast, credentialOf, spell, type Who } from './cast.ts'
+import { ask, expectNothingSeen, forgery, login, messagesOf, untilClosed } from './clients.ts'
 import { isolationTests, type Way, type World } from './world.ts'
 
 const { mqtt } = isolationTests()
@@ -18,7 +18,7 @@ interface Publish {
 }
 
 /**
- * `closed`: without an ack; `reported`: acked, dropped and reported on the attacker's own thing as `not_a_write_topic`;
+ * `closed`: without an ack, but version 5 acks what has no wildcard at QoS 1; `reported`: acked, dropped and reported on the attacker's own thing as `not_a_write_topic`;
  * `dropped`: acked, and reported on no thing; `written`: acked, and a record of the attacker's own thing, nothing else.
  */
 type Answer = 'closed' | 'reported' | 'dropped' | 'written'
@@ -182,19 +182,35 @@ async function publish(
   const { qos = 1, retain = false, answer, payload = forged } = trick
   const attacker = await login(world, way, credentialOf(cast, trick.as))
   const topic = spell(cast, trick.topic)
-  if (answer === 'closed') {
+  const isMalformed = /[+#]/.test(topic)
+  if (answer === 'closed' && (way.protocolVersion === 4 || qos === 0 || isMalformed)) {
     attacker.send(publishPacket(topic, payload, { qos, retain, messageId: 1 }))
-    await attacker.untilClosed()
+    await untilClosed(attacker, way, isMalformed ? 0x82 : 0x87)
     expect(attacker.acknowledgements).toEqual([])
   } else {
     await attacker.publish(topic, payload, { qos, retain })
     // At QoS 0 nothing else shows that the server has taken it.
     await attacker.ping()
+    if (way.protocolVersion === 5 && qos > 0) expect(ackOf(attacker)).toBe(codeOf(answer, topic, cast))
     await attacker.disconnect()
   }
   if (answer === 'reported') await expectReported(world, payload)
   if (retain) await expectNotRetained(world, way, topic)
   expectNothingSeen(cast, attacker)
+}
+
+/** Reason code of the one ack. */
+function ackOf({ received }: MqttClient): number | undefined {
+  return [...received.filter(isOf('puback')), ...received.filter(isOf('pubrec'))][0]?.reasonCode
+}
+
+/** In version 5: of a refusal it says whether others may write there, or nobody. Who has proven nothing does not hear that. */
+function codeOf(answer: Answer, topic: string, { words }: Cast): number {
+  if (answer === 'written') return 0
+  const ref = '([a-z2-7]{16}|[\\w-]{43})'
+  const ofOthers = new RegExp(`^(things/${ref}/write|v2/things/${ref}|house(/.*)?)$`)
+  const isOfOthers = ofOthers.test(topic) && !topic.includes(words.removed)
+  return answer === 'closed' || isOfOthers ? 0x87 : 0x90
 }
 
 async function expectReported(world: World, payload: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { credentialOf, spell, type Who } from './cast.ts'
-import { expectNothingSeen, login } from './clients.ts'
+import { expectNothingSeen, login, subackIn } from './clients.ts'
 import { isolationTests } from './world.ts'
 
 const { mqtt } = isolationTests()
@@ -47,6 +47,8 @@ refusedFilters('own token', {
   'the time of another thing': 'things/<victim>/date',
   'the limits for another thing': 'things/<victim>/limits',
   'writes to another thing': 'things/<victim>/write',
+  'answers to another thing': 'things/<victim>/answers/#',
+  'answers to every thing': 'things/+/answers/#',
   'another thing on the old topic': 'v2/things/<victim>',
   'all of another thing on the old topic': 'v2/things/<victim>/#',
   'values behind a leading slash': '/things/<victim>/values/#',
@@ -167,6 +169,9 @@ subscribes('own read session', [1, 128, 1], {
 subscribes('own minted write session', [1, 1], {
   'a minted session: every thing': ['things/+/values/#', 'v2/things/+'],
 })
+subscribes('write session of victim', [1, 1], {
+  'a session: answers to another client': ['things/<victim>/answers/#', 'things/+/answers/station'],
+})
 subscribes('session of removed', [1], {
   'a session of a removed thing: every thing': 'things/+/values/#',
 })
@@ -183,7 +188,7 @@ function refusedFilters(as: Who, rows: Readonly<Record<string, string>>): void {
   subscribes(as, [128], rows)
 }
 
-/** SUBSCRIBEs by name, of one credential and what SUBACK must say of each filter, at QoS 1; a text alone is the one filter. */
+/** SUBSCRIBEs by name, of one credential and what SUBACK of 3.1.1 must say of each filter, at QoS 1; a text alone is the one filter. */
 function subscribes(
   as: Who,
   granted: readonly number[],
@@ -194,7 +199,7 @@ function subscribes(
       const { cast, neighbour } = world
       const attacker = await login(world, way, credentialOf(cast, as))
       const filters = [row].flat().map(filter => spell(cast, filter))
-      expect(await attacker.subscribeAll(filters, 1)).toEqual(granted)
+      expect(await attacker.subscribeAll(filters, 1)).toEqual(subackIn(way, filters, granted))
       await neighbour.probe()
       await neighbour.probeErrors()
       await attacker.ping()

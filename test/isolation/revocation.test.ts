@@ -1,13 +1,15 @@
 import { expect } from 'vitest'
 import type { Thing } from '../helpers/http-client.ts'
-import { connectMqtt, type MqttClient } from '../helpers/mqtt-client.ts'
+import type { MqttClient } from '../helpers/mqtt-client.ts'
 import {
-  addressOf,
+  connectOver,
   expectRefused,
   forgery,
   later,
   login,
   loginOf,
+  subackIn,
+  untilClosed,
   untilValue,
   valuesOf,
   writeValue,
@@ -28,7 +30,7 @@ mqtt('a removed session loses its connection, and nobody else does', async (worl
     await watching(world, way, thing.thingToken, thing),
   ]
   await world.operator.removeSession(dead.sessionId)
-  await client.untilClosed()
+  await untilClosed(client, way)
   await writeValue(world, thing, 'after')
   for (const other of others) await untilValue(other, 'after')
   expect(received(client)).not.toContain('after')
@@ -36,18 +38,23 @@ mqtt('a removed session loses its connection, and nobody else does', async (worl
   for (const other of others) await other.disconnect()
 })
 
-mqtt('an expired session loses its connection', async (world, way) => {
+mqtt('an expired session loses its connection, and its will is dropped', async (world, way) => {
   const thing = await world.operator.createThing()
   const terms = { things: [thing.thingId], access: 'write', expiresIn: 5 } as const
   const dead = await world.operator.createSession(terms)
   const minted = await world.operator.mint(thing, { access: 'read', expiresIn: 5 })
+  const heir = await world.operator.mint(thing, { access: 'write', expiresIn: 5 })
+  const willful = await login(world, way, heir.sessionToken, { will: willOf(thing) })
   const client = await watching(world, way, dead.sessionToken, thing)
   const reader = await watching(world, way, minted.sessionToken, thing)
-  await client.untilClosed()
-  await reader.untilClosed()
+  await untilClosed(client, way)
+  await untilClosed(reader, way)
   await writeValue(world, thing, 'after')
   for (const closed of [client, reader]) expect(received(closed)).not.toContain('after')
-  for (const { sessionToken } of [dead, minted]) await expectRefused(world, way, sessionToken, 'watching')
+  await untilClosed(willful, way)
+  await expectNothingForged(world, thing)
+  for (const { sessionToken } of [dead, minted, heir])
+    await expectRefused(world, way, sessionToken, 'watching')
 })
 
 mqtt(
@@ -58,7 +65,7 @@ mqtt(
     const client = await watching(world, way, second.thingToken, thing, { clientId: 'old' })
     const other = await watching(world, way, thing.thingToken, thing, { clientId: 'new' })
     await world.operator.removeToken(thing, second.tokenId)
-    await client.untilClosed()
+    await untilClosed(client, way)
     await expectRefused(world, way, second.thingToken, 'watching')
     await writeValue(world, thing, 'after')
     await untilValue(other, 'after')
@@ -77,7 +84,7 @@ mqtt('a session that was minted dies with the token, one of the operator does no
   const client = await watching(world, way, minted.sessionToken, thing)
   const other = await watching(world, way, kept.sessionToken, thing)
   await world.operator.removeToken(thing, second.tokenId)
-  await client.untilClosed()
+  await untilClosed(client, way)
   await expectRefused(world, way, minted.sessionToken, 'watching')
   await writeValue(world, thing, 'after')
   await untilValue(other, 'after')
@@ -96,7 +103,7 @@ mqtt(
     ]
     const bystander = await watching(world, way, other.thingToken, other)
     await world.operator.removeThing(thing)
-    for (const client of clients) await client.untilClosed()
+    for (const client of clients) await untilClosed(client, way)
     for (const credential of [thing.thingToken, minted.sessionToken]) {
       await expectRefused(world, way, credential, 'watching')
     }
@@ -112,9 +119,9 @@ mqtt('an anonymous connection is closed when the token that it used is removed',
   const reader = await watching(world, way, undefined, { ...thing, ...second })
   const writer = await login(world, way, undefined)
   await writer.publish(`things/${second.thingToken}/write`, { values: [{ key: 'n', value: 'before' }] })
-  const other = await watching(world, way, undefined, thing)
+  const other = await watching(world, way, undefined, thing, { clientId: 'other' })
   await world.operator.removeToken(thing, second.tokenId)
-  for (const client of [reader, writer]) await client.untilClosed()
+  for (const client of [reader, writer]) await untilClosed(client, way)
   await writeValue(world, thing, 'after')
   await untilValue(other, 'after')
   expect(received(reader)).not.toContain('after')
@@ -137,9 +144,10 @@ mqtt(
     const thing = await world.operator.createThing()
     const session = await world.operator.createSession({ things: [thing.thingId], access: 'read' })
     const client = await watching(world, way, session.sessionToken, thing)
-    expect(await client.subscribe(`things/${session.sessionToken}/values/n`)).toBe(128)
+    const filters = [`things/${session.sessionToken}/values/n`]
+    expect(await client.subscribeAll(filters)).toEqual(subackIn(way, filters, [128]))
     await world.operator.removeSession(session.sessionId)
-    await client.untilClosed()
+    await untilClosed(client, way)
     await writeValue(world, thing, 'after')
     expect(received(client)).not.toContain('after')
   },
@@ -176,7 +184,7 @@ mqtt('the will of a removed session is dropped', async (world, way) => {
   const session = await world.operator.createSession({ things: [thing.thingId], access: 'write' })
   const client = await login(world, way, session.sessionToken, { will: willOf(thing) })
   await world.operator.removeSession(session.sessionId)
-  await client.untilClosed()
+  await untilClosed(client, way)
   await expectNothingForged(world, thing)
 })
 
@@ -187,16 +195,8 @@ mqtt('the will of a removed token is dropped', async (world, way) => {
   const topic = `things/${second.thingToken}/write`
   const anonymous = await login(world, way, undefined, { will: { ...willOf(thing), topic } })
   await world.operator.removeToken(thing, second.tokenId)
-  await client.untilClosed()
+  await untilClosed(client, way)
   await anonymous.destroy()
-  await expectNothingForged(world, thing)
-})
-
-mqtt('the will of an expired session is dropped', async (world, way) => {
-  const thing = await world.operator.createThing()
-  const minted = await world.operator.mint(thing, { access: 'write', expiresIn: 5 })
-  const client = await login(world, way, minted.sessionToken, { will: willOf(thing) })
-  await client.untilClosed()
   await expectNothingForged(world, thing)
 })
 
@@ -208,10 +208,9 @@ mqtt('a session that connects while it is removed is not left in', async (world,
   const thing = await world.operator.createThing()
   for (let round = 0; round < rounds; round += 1) {
     const session = await world.operator.createSession({ things: [thing.thingId], access: 'write' })
-    const address = { url: addressOf(world, way), clientId: 'racing', clean: round % 2 === 0 }
-    const password = session.sessionToken
+    const options = { ...loginOf(session.sessionToken), clientId: 'racing', clean: round % 2 === 0 }
     const [client] = await Promise.all([
-      connectMqtt({ ...address, ...loginOf(password) }).catch(() => undefined),
+      connectOver(world, way, options).catch(() => undefined),
       later(round, () => world.operator.removeSession(session.sessionId)),
     ])
     await client?.untilClosed()
@@ -227,7 +226,7 @@ mqtt('a session that subscribes while it is removed is not left in', async (worl
       client.subscribe(`things/${thing.thingId}/values/n`).catch(() => undefined),
       later(round, () => world.operator.removeSession(session.sessionId)),
     ])
-    await client.untilClosed()
+    await untilClosed(client, way)
   }
 })
 
@@ -242,8 +241,8 @@ mqtt(
         client.subscribe(`things/${token.thingToken}/values/n`).catch(() => undefined),
         later(round, () => world.operator.removeToken(thing, token.tokenId)),
       ])
-      if (granted === 128) await client.disconnect()
-      else await client.untilClosed()
+      if (granted !== undefined && granted >= 128) await client.disconnect()
+      else await untilClosed(client, way)
     }
   },
 )

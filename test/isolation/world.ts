@@ -1,14 +1,27 @@
 import { expect, it } from 'vitest'
 import type { RefusedWrite } from '../doors/read-back.ts'
 import { ask, readAll, type Thing } from '../helpers/http-client.ts'
-import { type ConnectOptions, connectMqtt, isMessageOn, isOf } from '../helpers/mqtt-client.ts'
+import {
+  type ConnectOptions,
+  connectMqtt,
+  isMessageOn,
+  isOf,
+  type MqttAddress,
+} from '../helpers/mqtt-client.ts'
 import { ofTests, serverOfTests } from '../helpers/of-test.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import { type Cast, castOf, type Operator, operatorOf, victimsMark } from './cast.ts'
 
-/** The ways to the MQTT door. */
-export const ways = ['TCP', 'WebSocket'] as const
+/** The ways to the MQTT door: 4 is MQTT 3.1.1. */
+export const ways = ([4, 5] as const).flatMap(protocolVersion =>
+  (['TCP', 'WebSocket'] as const).map(transport => ({ transport, protocolVersion })),
+)
 export type Way = (typeof ways)[number]
+
+/** The same transport in each version. */
+export function versionsOf({ transport }: Pick<Way, 'transport'>): readonly Way[] {
+  return ways.filter(way => way.transport === transport)
+}
 
 /** A server that can be another one of the same data later. */
 export interface RunningServer {
@@ -60,6 +73,12 @@ export function isolationTests() {
       all.add(text)
     }
   }
+  const over =
+    (some: readonly Way[]) =>
+    (name: string, run: (world: World, way: Way) => Promise<void>, tried?: object): void => {
+      add(name, tried)
+      for (const way of some) test(`${name}, over ${spelled(way)}`, world => run(world, way))
+    }
   return {
     /** A test over HTTP. */
     http(name: string, run: (world: World) => Promise<void>, tried?: object): void {
@@ -67,11 +86,15 @@ export function isolationTests() {
       test(name, run)
     },
     /** A test of each way to the MQTT door. */
-    mqtt(name: string, run: (world: World, way: Way) => Promise<void>, tried?: object): void {
-      add(name, tried)
-      for (const way of ways) test(`${name}, over ${way}`, world => run(world, way))
-    },
+    mqtt: over(ways),
+    /** A test of those that only version 5 knows. */
+    mqtt5: over(ways.filter(({ protocolVersion }) => protocolVersion === 5)),
   }
+}
+
+/** For names, such as `TCP in 3.1.1`. */
+export function spelled({ transport, protocolVersion }: Way): string {
+  return `${transport} in ${protocolVersion === 5 ? '5' : '3.1.1'}`
 }
 
 async function openWorld(server: ServerProcess): Promise<World> {
@@ -107,21 +130,23 @@ const victimsTopic = 'house/victim/state'
 type Neighbour = Awaited<ReturnType<typeof openNeighbour>>
 
 /**
- * The victim's own publisher and subscriber, and others who may see the victim. All keep one connection all the while;
- * it is known what was written and what must have been received. Begins with the victim's position and settings, and one
+ * The victim's own publisher and subscriber, and others who may see the victim, in both versions. All keep one connection all the
+ * while; it is known what was written and what must have been received. Answers to the publisher are for it alone. Begins with the victim's position and settings, and one
  * write that is refused.
  */
 async function openNeighbour(server: ServerProcess, { victim, words }: Cast) {
   const thing = { username: 'victim', password: victim.thingToken }
   const session = { username: 'reader', password: words['read session of victim'], clean: false }
   const admin = { username: 'operator', password: server.adminKey }
-  const connect = (options: ConnectOptions) => connectMqtt({ url: server.mqttUrl, ...options })
-  const publisher = await connect({ ...thing, clientId: 'station' })
+  const version5 = { protocolVersion: 5, properties: { sessionExpiryInterval: 3_600 } } as const
+  const connect = (options: ConnectOptions & Partial<MqttAddress>) =>
+    connectMqtt({ url: server.mqttUrl, ...options })
+  const publisher = await connect({ ...thing, ...version5, clientId: 'station' })
   const subscriber = await connect({ ...thing, clientId: 'display', clean: false })
   const anonymous = await connect({ clientId: 'sensor' })
   const others = [
-    await connect({ ...session, clientId: 'dashboard' }),
-    await connect({ ...admin, clientId: 'console' }),
+    await connect({ ...session, ...version5, clientId: 'dashboard' }),
+    await connect({ ...admin, ...version5, clientId: 'console' }),
     anonymous,
   ]
   const written: string[] = []
@@ -135,7 +160,9 @@ async function openNeighbour(server: ServerProcess, { victim, words }: Cast) {
   const probe = async () => {
     const value = `${written.length} ${victimsMark}`
     written.push(value)
-    await publisher.publish(topic('write'), { values: [{ key: 'temperature', value }] })
+    const properties = { topicAlias: 1, responseTopic: topic('answers/station') }
+    await publisher.publish('', { values: [{ key: 'temperature', value }] }, { properties })
+    await publisher.next(isMessageOn(topic('answers/station')))
     const isIt = isMessageOn(topic('values/temperature'))
     await subscriber.next(packet => isIt(packet) && packet.payload.includes(value))
     await publisher.publish(victimsTopic, value, { retain: true })
@@ -167,6 +194,8 @@ async function openNeighbour(server: ServerProcess, { victim, words }: Cast) {
       const values = (writes as { key: string; value: unknown }[][]).flat()
       expect(values.filter(({ key }) => !key.startsWith('$')).map(({ value }) => value)).toEqual(written)
     }
+    const answers = publisher.received.filter(isMessageOn(topic('answers/station')))
+    expect(answers.map(textOf)).toEqual(written.map(() => expect.stringContaining('"created"')))
     await subscriber.ping()
     const live = subscriber.received.filter(isMessageOn(topic('values/temperature')))
     expect(live.map(message => JSON.parse(textOf(message)).value)).toEqual(written)
@@ -180,16 +209,18 @@ async function openNeighbour(server: ServerProcess, { victim, words }: Cast) {
 
   expect(await subscriber.subscribe(topic('#'), 1)).toBe(1)
   expect(await subscriber.subscribe('house/victim/#', 1)).toBe(1)
+  expect(await publisher.subscribe(topic('answers/station'), 1)).toBe(1)
   for (const client of others) {
     const ref = client === anonymous ? victim.thingToken : victim.thingId
     expect(await client.subscribe(`v2/things/${ref}`, 1)).toBe(1)
   }
-  await publisher.publish(topic('write'), {
+  const first = {
     values: [
       { key: '$geo', value: [2.22, 41.41] },
       { key: '$settings', value: { owner: victimsMark } },
     ],
-  })
+  }
+  await publisher.publish(topic('write'), first, { properties: { topicAlias: 1 } })
   for (const rest of ['values/$geo', 'values/$settings']) await subscriber.next(isMessageOn(topic(rest)))
   await probeErrors()
   await subscriber.next(isMessageOn(topic('errors')))
