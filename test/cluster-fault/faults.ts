@@ -18,7 +18,7 @@ const ended = / no answer$/
 /** What clients of a load balancer see of a node that stops in order. */
 const closed = / closed by a node that is there$/
 /** What clients see of one that does not get in time what it needs, such as the sessions that the other one had. */
-const late = / (CONNACK 3|503 store_timeout)$/
+const late = / (CONNACK (3|136)|503 store_timeout)$/
 
 export const faults = {
   /** Of the oldest node, which leads; its clients go to the other one, and to a new one that comes soon. */
@@ -103,7 +103,7 @@ async function restartNodes(rounds: Rounds): Promise<Seen> {
   }
   await allAreBack?.()
   // The last to be closed were back within it, or their wills are written.
-  await delay(2 * service.willGrace)
+  await delay(Math.max(2 * service.willGrace, testators?.willDelay ?? 0))
   const answers = describe(rounds.takeAnswers())
   const { gap, client } = writers
     .map(({ ledger }) => longestGap(ledger, began))

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { versionNames } from '../helpers/mqtt-versions.ts'
 import { type Fault, Rounds } from '../rig/rounds.ts'
 import { faults } from './faults.ts'
 
@@ -12,6 +13,7 @@ async function expectNothingWrong(faults: readonly Fault[], atTheEnd: (end: () =
     expect(violations, fault.name).toEqual([])
     expect(acks, fault.name).toBeGreaterThan(0)
   }
+  for (const door of Object.values(versionNames)) expect(rounds.acksOver(door), door).toBeGreaterThan(0)
   expect(await rounds.finish()).toEqual([])
 }
 

@@ -10,7 +10,7 @@ const path = '/data/1.log'
 /** In the log before the trace. */
 const old = batchOf([{ key: 'r0', value: 'mark-0' }])
 const batch = batchOf([{ key: 'r1', value: 'mark-1' }])
-const packetIdName = `omqtt-in-flight/${encodeURIComponent('thing.a:device-0-1')}/7`
+const packetIdName = `omqtt-in-flight/${encodeURIComponent('thing.a:mqtt4-device-0-1')}/7`
 const removal = batchOf([{ key: packetIdName, value: undefined }])
 const log = { path, bytes: Buffer.concat([old, batch, removal]) }
 
@@ -21,7 +21,7 @@ const removed = callOf('write', path, removal, 2)
 const request = callOf('read', 'socket:[5]', Buffer.from('POST / HTTP/1.1\r\n\r\nmark-1'))
 const answered = callOf('writev', 'socket:[5]', Buffer.from('HTTP/1.1 201 Created'))
 
-const connected = received({ cmd: 'connect', clientId: 'device-0-1', keepalive: 0, protocolId: 'MQTT' })
+const connected = received({ cmd: 'connect', clientId: 'mqtt4-device-0-1', keepalive: 0, protocolId: 'MQTT' })
 const published = { 1: publish(1, 6), 2: publish(2, 7) }
 const acked = { 1: sent({ cmd: 'puback', messageId: 6 }), 2: sent({ cmd: 'pubrec', messageId: 7 }) }
 const released = received({ cmd: 'pubrel', messageId: 7 })

@@ -90,7 +90,7 @@ class WrittenLog {
 function removedPacketIds(payload: Buffer): string[] {
   return readBatch(payload)
     .filter(({ key, value }) => value === undefined && key.startsWith(packetIdKeys))
-    .map(({ key }) => key.replace(/^.*(device-\d+-\d+)\/(\d+)$/, '$1/$2'))
+    .map(({ key }) => key.replace(/^.*(mqtt\d-device-\d+-\d+)\/(\d+)$/, '$1/$2'))
 }
 
 /** An ack that was handed to a socket. */
@@ -165,7 +165,8 @@ interface Published {
 }
 
 function mqttSocket(markers: RegExp, { acks, violations }: Found): Watched {
-  const [received, sent] = [parser({ protocolVersion: 4 }), parser({ protocolVersion: 4 })]
+  const settings = { protocolVersion: 4 }
+  const [received, sent] = [parser(settings), parser(settings)]
   /** In the order in which they are to be acked. */
   const unacked: Published[] = []
   /** By packet id. */
@@ -175,7 +176,11 @@ function mqttSocket(markers: RegExp, { acks, violations }: Found): Watched {
   const note = (kind: SentAck['kind'], { marker, messageId, receivedAt }: Published) =>
     void acks.push({ kind, marker, at: now, receivedAt, clientId, messageId })
   received.on('packet', (packet: Packet) => {
-    if (packet.cmd === 'connect') clientId = packet.clientId
+    if (packet.cmd === 'connect') {
+      clientId = packet.clientId
+      // Parsers look at their settings with each packet.
+      settings.protocolVersion = packet.protocolVersion ?? 4
+    }
     if (packet.cmd !== 'publish' || packet.qos === 0) return
     const [marker = 'a write without a mark'] = packet.payload.toString('latin1').match(markers) ?? []
     const ack = packet.qos === 1 ? 'PUBACK' : 'PUBREC'

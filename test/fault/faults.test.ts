@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createThing } from '../helpers/http-client.ts'
 import { connectMqtt } from '../helpers/mqtt-client.ts'
+import { versionNames } from '../helpers/mqtt-versions.ts'
 import { startServer } from '../helpers/server-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { type Fault, Rounds } from '../rig/rounds.ts'
@@ -28,6 +29,7 @@ test.concurrent.for(faults)(
       expect(round.violations).toEqual([])
       if ('proof' in round) expect(round.proof).toBeDefined()
     }
+    for (const door of Object.values(versionNames)) expect(rounds.acksOver(door), door).toBeGreaterThan(0)
     expect(await rounds.finish()).toEqual([])
   },
 )

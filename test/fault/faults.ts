@@ -21,7 +21,7 @@ const storeFull = answersOf('store_unavailable|store_timeout|store_full')
 const pauses = { shortest: 4_500, longest: 8_000 }
 
 function answersOf(reasons: string): RegExp {
-  return new RegExp(`^(503 (${reasons})|CONNACK 3|closed by a node that is there|no answer)$`)
+  return new RegExp(`^(503 (${reasons})|no answer|.*: (CONNACK (3|136)|closed by a node that is there))$`)
 }
 
 /** What holds a server up for longer than a write is waited for. */
@@ -59,7 +59,7 @@ export const pauseFaults: readonly Fault[] = Object.entries(holds).map(([name, h
 export function cutConnections(writes: number, milliseconds: number): Fault {
   return {
     name: 'connections are cut and back at once',
-    expected: /^closed by a node that is there$/,
+    expected: /: closed by a node that is there$/,
     async happen(rounds) {
       const strace = await injectIntoSyncs(rounds.service.node(0), `delay_enter=${milliseconds * 1_000}`)
       const enough = rounds.acks + writes

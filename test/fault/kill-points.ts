@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { readFileSync, writeSync } from 'node:fs'
 import { ClassicLevel, type OpenOptions } from 'classic-level'
-import { wayOf, writeNamesIn } from '../rig/writes.ts'
+import { isAtQos, wayOf, writeNamesIn } from '../rig/writes.ts'
 import {
   acksIn,
   die,
@@ -79,7 +79,7 @@ const groupIn: Find = operations => {
 }
 const groupWithQos2: Find = operations => {
   const names = groupIn(operations)
-  return names.some(name => wayOf(name) === 'QoS 2') ? names : []
+  return names.some(name => isAtQos(2, wayOf(name))) ? names : []
 }
 const willsIn: Find = operations => namesIn(operations).filter(name => name.startsWith('w'))
 const group = { find: groupIn, counts: 'all batches' } as const

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Fault, Rounds } from '../rig/rounds.ts'
-import type { PlannedWrite, Sizes, Way } from '../rig/writes.ts'
+import { isAtQos, type PlannedWrite, type Sizes } from '../rig/writes.ts'
 import { type LeftWrite, leftToApply } from './left-to-apply.ts'
 import { levelLogFile, readLevelLog } from './level-log.ts'
 import { Strace } from './strace.ts'
@@ -42,7 +42,7 @@ type Courses = Readonly<Record<string, Course>>
 const random = 'random moment'
 const commits = { least: 10, most: 50 }
 const isReleased = ({ released }: Evidence) => released > 0
-const isKeptOver = (over: Way) => (evidence: Evidence) => evidence.kept.some(({ way }) => way === over)
+const isKeptAt = (qos: 1 | 2) => (evidence: Evidence) => evidence.kept.some(({ way }) => isAtQos(qos, way))
 
 /** Where a write is lost or doubled if a door or the store is careless. */
 export const killPoints: Courses = {
@@ -52,12 +52,12 @@ export const killPoints: Courses = {
   // A group that LevelDB's log takes in one piece cannot be torn.
   'torn write': { most: 0, sizes: 'any' },
   'during reopen': { first: random, next: ['during reopen'], most: 10 },
-  'QoS 1 before PUBACK': { ...commits, isSeen: isKeptOver('QoS 1') },
+  'QoS 1 before PUBACK': { ...commits, isSeen: isKeptAt(1) },
   'QoS 2 before commit': {
     ...commits,
     isSeen: ({ kept, proof }) => !kept.some(({ name }) => proof.split(' ').includes(name)),
   },
-  'QoS 2 before PUBREC': { ...commits, isSeen: isKeptOver('QoS 2') },
+  'QoS 2 before PUBREC': { ...commits, isSeen: isKeptAt(2) },
   /** PUBREC was sent, and PUBREL has arrived and is not read. */
   'QoS 2 before PUBREL': { ...commits, isSeen: isReleased },
   'QoS 2 before PUBCOMP': { ...commits, isSeen: isReleased },

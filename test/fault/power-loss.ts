@@ -4,7 +4,7 @@ import { eventually } from '../helpers/waiting.ts'
 import { Rounds } from '../rig/rounds.ts'
 import type { Service } from '../rig/server.ts'
 import type { Writers } from '../rig/writers.ts'
-import { type Way, wayLetters, wayOf } from '../rig/writes.ts'
+import { type Way, wayOf, wayPattern, ways } from '../rig/writes.ts'
 import { type AckOrder, checkAckOrder } from './ack-order.ts'
 import { levelLogFile } from './level-log.ts'
 import { injectIntoSyncs, Strace } from './strace.ts'
@@ -19,8 +19,7 @@ export interface PowerLossSetup {
   readonly args?: readonly string[]
 }
 
-const ways = Object.keys(wayLetters) as Way[]
-const markers = /n1-[h12]-\d+-\d+-0/g
+const markers = new RegExp(`n1-${wayPattern}-\\d+-\\d+-0`, 'g')
 
 export interface TracedAcks extends AckOrder {
   /** How many writes of each way were acked. */
@@ -45,8 +44,8 @@ export function traceAcks(setup: PowerLossSetup): Promise<TracedAcks> {
     const path = await levelLogFile(setup.dataDir)
     const calls = parseTrace(await readFile(output, 'latin1'))
     const traced = writers.ledger.acked.filter(({ name }) => name.startsWith('n1-'))
-    const acks = { HTTP: 0, 'QoS 1': 0, 'QoS 2': 0 }
-    for (const { name } of traced) acks[wayOf(name) ?? 'HTTP']++
+    const ofWay = (way: Way) => traced.filter(({ name }) => wayOf(name) === way).length
+    const acks = Object.fromEntries(ways.map(way => [way, ofWay(way)])) as TracedAcks['acks']
     return { ...checkAckOrder(calls, { path, bytes: await readFile(path) }, markers), acks }
   })
 }

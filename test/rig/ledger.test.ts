@@ -37,12 +37,17 @@ test.each<[string, Outcome, string[], object]>([
 })
 
 test.each<[string, Partial<PlannedWrite>, string[], object]>([
-  ['is there twice', { way: 'QoS 1' }, twice, {}],
-  ['is there three times', { way: 'QoS 1' }, [...twice, ...once], { repeated: ['w'] }],
-  ['is there once and a half', { way: 'QoS 1' }, [...once, 'w-0'], { halves: ['w'] }],
-  ['is repeatable and there twice', { way: 'QoS 1', repeatable: true }, twice, { repeated: ['w'] }],
-  ['came at QoS 2 and is there twice', { way: 'QoS 2' }, twice, { repeated: ['w'] }],
-  ['came at QoS 2 and is there once', { way: 'QoS 2' }, once, {}],
+  ['is there twice', { way: 'MQTT 3.1.1, QoS 1' }, twice, {}],
+  ['is there three times', { way: 'MQTT 3.1.1, QoS 1' }, [...twice, ...once], { repeated: ['w'] }],
+  ['is there once and a half', { way: 'MQTT 3.1.1, QoS 1' }, [...once, 'w-0'], { halves: ['w'] }],
+  [
+    'is repeatable and there twice',
+    { way: 'MQTT 3.1.1, QoS 1', repeatable: true },
+    twice,
+    { repeated: ['w'] },
+  ],
+  ['came at QoS 2 and is there twice', { way: 'MQTT 5, QoS 2' }, twice, { repeated: ['w'] }],
+  ['came at QoS 2 and is there once', { way: 'MQTT 5, QoS 2' }, once, {}],
 ])('Ledger.check() judges a write that was sent twice and %s', (_, details, stored, violations) => {
   const ledger = new Ledger()
   const write = { ...planned, ...details }

@@ -1,5 +1,5 @@
 import { readAll, type ServerAddress, type Thing } from '../helpers/http-client.ts'
-import type { PlannedWrite, Way } from './writes.ts'
+import { doorOf, isAtQos, type PlannedWrite } from './writes.ts'
 
 /** What was written, what was answered, and whether the store agrees. */
 
@@ -21,7 +21,7 @@ export interface Violations {
   readonly refusedKept: readonly string[]
   /** Values that nobody wrote. */
   readonly unknown: readonly string[]
-  /** What devices saw that MQTT 3.1.1 does not allow, in words. */
+  /** What devices saw that MQTT does not allow, in words. */
   readonly breaches: readonly string[]
 }
 
@@ -80,10 +80,12 @@ export class Ledger {
       .map(({ write }) => write)
   }
 
-  /** Over one way, or over all. */
-  acks(way?: Way): number {
+  /** @param over a way or a door; default: all */
+  acks(over?: string): number {
     const acked = this.withOutcome(['acked', 'completed'])
-    return way === undefined ? acked.length : acked.filter(write => write.way === way).length
+    return over === undefined
+      ? acked.length
+      : acked.filter(({ way }) => way === over || doorOf(way) === over).length
   }
 
   /** @param stored every value in the store, as often as it is there */
@@ -127,7 +129,7 @@ function isAcked(outcome: Outcome): boolean {
 
 /** Contract §4, resend: at least once is for what has no datetime and no id, and did not come at QoS 2. */
 function copiesAllowed({ write, sent }: Entry): number {
-  return write.repeatable || write.way === 'QoS 2' ? 1 : sent
+  return write.repeatable || isAtQos(2, write.way) ? 1 : sent
 }
 
 /** Whole writes among those given. */

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Thing } from '../helpers/http-client.ts'
-import { connectMqtt } from '../helpers/mqtt-client.ts'
+import { codeOf, connectMqtt } from '../helpers/mqtt-client.ts'
+import { type Version, versionNames, versionOf } from '../helpers/mqtt-versions.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import type { Ack } from './ledger.ts'
 import { deadline, seconds } from './participant.ts'
@@ -14,6 +15,8 @@ const inFlight = 200
 const recently = 2_000
 /** Within which nodes serve and acknowledge again, and CONNECTs are answered, milliseconds (issue 6; contract §7). */
 export const promised = 5_000
+/** Contract §7: the code of CONNACK of a node that cannot reach its store. */
+const storeAway = { 4: 3, 5: 0x88 } as const
 /** Between two CONNECTs to one node, milliseconds. */
 const betweenConnects = 500
 
@@ -57,11 +60,15 @@ export function outage(
       const served = await untilServed(rounds, { began, over, back: performance.now() })
       const connacks = (await Promise.all(connecting)).flat()
       const slow = Math.max(0, ...connacks.map(({ askedAt, answeredAt }) => answeredAt - askedAt))
-      // Contract §7: a node that cannot reach its store answers with CONNACK 3.
-      const wrong = connacks.filter(({ returnCode, answeredAt }) => returnCode !== 3 && answeredAt < over)
+      const wrong = connacks.filter(
+        ({ version, code, answeredAt }) => code !== storeAway[version] && answeredAt < over,
+      )
       return {
         violations: [
-          ...wrong.map(({ returnCode }) => `CONNACK ${returnCode ?? 'missing'} while the store was away`),
+          ...wrong.map(
+            ({ version, code }) =>
+              `${versionNames[version]}: CONNACK ${code ?? 'missing'} while the store was away`,
+          ),
           ...served.violations,
         ],
         overdue: [
@@ -79,8 +86,9 @@ export function outage(
 
 /** The answer to a CONNECT; times on the clock of `performance.now()`, milliseconds. */
 interface Connack {
+  readonly version: Version
   /** Undefined: the connection was closed without one. */
-  readonly returnCode: number | undefined
+  readonly code: number | undefined
   readonly askedAt: number
   readonly answeredAt: number
 }
@@ -91,13 +99,15 @@ async function connectUntil(over: number, { mqttUrl: url }: ServerProcess, thing
   while (performance.now() < over) {
     const askedAt = performance.now()
     const { thingToken = '' } = things[connacks.length % things.length] ?? {}
-    const answer = connectMqtt({ url, username: 'new', password: thingToken }).then(
+    const version = versionOf(connacks.length)
+    const credential = { username: 'new', password: thingToken }
+    const answer = connectMqtt({ url, protocolVersion: version, ...credential }).then(
       async client => {
         const answeredAt = performance.now()
         await client.destroy()
-        return { returnCode: client.connack.returnCode, askedAt, answeredAt }
+        return { version, code: codeOf(client.connack), askedAt, answeredAt }
       },
-      () => ({ returnCode: undefined, askedAt, answeredAt: performance.now() }),
+      () => ({ version, code: undefined, askedAt, answeredAt: performance.now() }),
     )
     connacks.push(answer)
     await delay(betweenConnects)

@@ -40,7 +40,7 @@ export async function withRounds(
     await task(rounds)
     const repeated = rounds.watchers?.repeated ?? 0
     report.list(
-      `at the end, with ${rounds.acks} acks, and ${repeated} messages that came again to sessions`,
+      `at the end, with ${rounds.acks} acks, ${rounds.acksOverMqtt()}, and ${repeated} messages that came again to sessions`,
       await rounds.finish(),
     )
   } finally {

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { versionNames } from '../helpers/mqtt-versions.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import type { Ledger } from './ledger.ts'
 import { MagicWriters } from './magic/writers.ts'
@@ -40,7 +41,7 @@ export interface Round extends Seen {
 }
 
 /** What clients see of a server that does not get from its store in time what it needs. */
-export const late = /^(CONNACK 3|503 store_timeout)$/
+export const late = /(CONNACK (3|136)|503 store_timeout)$/
 
 export const nothingSeen: Seen = { violations: [], overdue: [], notes: [] }
 
@@ -106,7 +107,20 @@ export class Rounds {
   }
 
   get acks(): number {
-    return this.ledgers.reduce((sum, ledger) => sum + ledger.acks(), 0)
+    return this.acksOver()
+  }
+
+  /** @param door HTTP, or a version of MQTT; default: all */
+  acksOver(door?: string): number {
+    return this.ledgers.reduce((sum, ledger) => sum + ledger.acks(door), 0)
+  }
+
+  /** In words. @param since what `acksOver` gave of each version before */
+  acksOverMqtt(since: readonly number[] = []): string {
+    const counts = Object.values(versionNames).map((door, place) => {
+      return `${this.acksOver(door) - (since[place] ?? 0)} over ${door}`
+    })
+    return `${counts.join(' and ')} of them`
   }
 
   /** What was answered otherwise than with an ack since the last call, and how often. */
@@ -120,6 +134,7 @@ export class Rounds {
   /** Each thing that is wrong is reported once. */
   async run(fault: Fault): Promise<Round> {
     const acked = this.acks
+    const ackedOverMqtt = Object.values(versionNames).map(door => this.acksOver(door))
     const round = ++this.#number
     const { before, after } = this.service.isAlone ? margins.alone : margins.nodes
     fault.prepare?.(this)
@@ -141,7 +156,7 @@ export class Rounds {
       acks: this.acks - acked,
       violations: [...this.#firstOf(found), ...unexpected.filter(answer => !late.test(answer))],
       overdue: [...overdue, ...wills, ...unexpected.filter(answer => late.test(answer))],
-      notes: [...notes, ...ofWills, ...describe(answers)],
+      notes: [this.acksOverMqtt(ackedOverMqtt), ...notes, ...ofWills, ...describe(answers)],
     }
   }
 

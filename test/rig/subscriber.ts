@@ -2,7 +2,15 @@ import { get } from 'node:http'
 import type { Packet } from 'mqtt-packet'
 import { Changes } from '../helpers/changes.ts'
 import type { Thing } from '../helpers/http-client.ts'
-import { connectAccepted, connectMqtt, isOf, type Message, type MqttClient } from '../helpers/mqtt-client.ts'
+import {
+  codeOf,
+  connectAccepted,
+  connectMqtt,
+  isOf,
+  type Message,
+  type MqttClient,
+} from '../helpers/mqtt-client.ts'
+import { sessionIn, type Version, versionNames } from '../helpers/mqtt-versions.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import { EventParser } from '../http/event-source.ts'
 import type { CommitOrder } from './commit-order.ts'
@@ -96,23 +104,33 @@ const silence = 600_000
 /** Messages that a lagging client has not acknowledged. */
 const lag = 16
 
+/** Of the subscription of a client that speaks version 5 all the time. */
+const identifier = 5
+
 /** A persistent session at QoS 1 with its client, over many lives of the server. */
 export class LiveSession {
   readonly habit: Habit
   readonly receiver: Receiver
+  readonly #versions: readonly Version[]
   readonly #thing: Thing
   readonly #key: string
   #client: MqttClient | undefined
+  #visits = 0
   #isNew = true
   /** A CONNECT that was refused may have made a session, or not. */
   #wasRefused = false
   #hasForgottenDup = false
   #leaves = 0
 
-  /** @param key of the resource whose values are wanted; default: all */
-  constructor(habit: Habit, thing: Thing, wanted: Wanted, key = '+') {
+  /**
+   * @param versions of its connections, in turn; one session goes on in all of them
+   * @param key of the resource whose values are wanted; default: all
+   */
+  constructor(versions: readonly Version[], habit: Habit, thing: Thing, wanted: Wanted, key = '+') {
     this.habit = habit
-    this.receiver = new Receiver(`${habit} session for ${wanted} ${key}`, thing.thingId, wanted)
+    const spoken = versions.map(version => versionNames[version]).join(' and ')
+    this.receiver = new Receiver(`${habit} session in ${spoken} for ${wanted} ${key}`, thing.thingId, wanted)
+    this.#versions = versions
     this.#thing = thing
     this.#key = key
   }
@@ -122,19 +140,33 @@ export class LiveSession {
     return this.#client?.closed ?? Promise.resolve()
   }
 
+  /** Of the next connection. */
+  get #version(): Version {
+    return this.#versions[this.#visits % this.#versions.length] ?? 4
+  }
+
+  get #hasIdentifier(): boolean {
+    return this.#versions.every(version => version === 5)
+  }
+
   /** @throws Error if there is no CONNACK */
   async connect({ mqttUrl: url }: ServerProcess): Promise<void> {
     const { thingId, thingToken } = this.#thing
+    const { properties, ...session } = sessionIn(this.#version, true)
     const client = await connectMqtt({
+      ...session,
+      // As many as a client that lags lets wait.
+      ...(properties && { properties: { ...properties, receiveMaximum: lag + 1 } }),
       url,
       clientId: `${this.habit}-${this.receiver.wanted}`,
-      clean: false,
       username: 'subscriber',
       password: thingToken,
       acknowledges: false,
       deadline: silence,
     })
-    const { returnCode, sessionPresent } = client.connack
+    this.#visits++
+    const { sessionPresent } = client.connack
+    const returnCode = codeOf(client.connack)
     if (returnCode !== 0) {
       this.#wasRefused = true
       throw new Error(`${this.receiver.name}: CONNACK ${returnCode}`)
@@ -147,7 +179,9 @@ export class LiveSession {
     // Before SUBACK it is not known whether there is a session.
     if (this.#isNew) {
       const values = `things/${thingId}/values/${this.#key}`
-      await client.subscribe(this.receiver.wanted === 'writes' ? `v2/things/${thingId}` : values)
+      const topic = this.receiver.wanted === 'writes' ? `v2/things/${thingId}` : values
+      if (this.#hasIdentifier) await client.subscribeAs(identifier, { topic, qos: 1 })
+      else await client.subscribe(topic)
     }
     this.#isNew = false
     void receiving
@@ -165,10 +199,14 @@ export class LiveSession {
     try {
       for (;;) {
         const packet = await client.next(isOf('publish'))
+        const { subscriptionIdentifier } = packet.properties ?? {}
+        if (subscriptionIdentifier !== (this.#hasIdentifier ? identifier : undefined))
+          this.receiver.breach(`a message has subscription identifier ${subscriptionIdentifier}`)
         if (!packet.retain) this.#take(valueIn(packet.payload.toString()), packet.dup)
         if (packet.qos === 1) unacked.push(packet)
         while (unacked.length > (this.habit === 'lagging' ? lag : 0)) {
-          client.send({ cmd: 'puback', messageId: unacked.shift()?.messageId ?? 0 })
+          // With its code, mqtt-packet writes four bytes in version 5, too, by which kill points know it.
+          client.send({ cmd: 'puback', messageId: unacked.shift()?.messageId ?? 0, reasonCode: 0 })
         }
       }
     } catch {
@@ -272,11 +310,14 @@ export class LiveSubscriber {
   readonly name: string
   readonly thing: Thing
   readonly way: LiveWay
+  readonly #version: Version
   readonly #visits: Visit[] = []
   #open: Open | undefined
 
-  constructor(way: LiveWay, thing: Thing, at: string) {
-    this.name = `${way} at ${at} of ${thing.thingId}`
+  constructor(version: Version, way: LiveWay, thing: Thing, at: string) {
+    const door = way === 'chunks' ? '' : `${versionNames[version]}, `
+    this.name = `${door}${way} at ${at} of ${thing.thingId}`
+    this.#version = version
     this.thing = thing
     this.way = way
   }
@@ -347,7 +388,13 @@ export class LiveSubscriber {
     const onMessage = ({ payload, retain }: Message) => {
       if (!retain) take(payload.toString())
     }
-    const client = await connectAccepted({ url, username: 'live', password: thingToken, onMessage })
+    const credential = { username: 'live', password: thingToken }
+    const client = await connectAccepted({
+      ...sessionIn(this.#version, false),
+      url,
+      ...credential,
+      onMessage,
+    })
     await client.subscribe(`things/${thingId}/values/+`, this.way === 'QoS 0' ? 0 : 1)
     return { closed: client.closed, close: () => client.destroy() }
   }

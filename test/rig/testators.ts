@@ -1,17 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { readAll, type Thing } from '../helpers/http-client.ts'
 import { connectAccepted, type MqttClient } from '../helpers/mqtt-client.ts'
+import { sessionIn, type Version, versionOf } from '../helpers/mqtt-versions.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import { withLevel } from './commit-order.ts'
 import { Ledger, storedValues, wholeWrites } from './ledger.ts'
 import { deadline, type Participant, seconds, untilDone } from './participant.ts'
 import type { Service } from './server.ts'
-import { type PlannedWrite, planWrite } from './writes.ts'
+import { type PlannedWrite, planWrite, wayIn } from './writes.ts'
 
-/** In each round, of each kind. */
+/** In each round, of each kind, half of them in version 5. */
 const clients = 4
+/** In version 5, by which the Will Delay is longer than the grace, milliseconds. */
+const longer = 2_000
 
 interface Testator {
+  readonly version: Version
   readonly clientId: string
   readonly will: PlannedWrite
   client: MqttClient
@@ -19,7 +23,7 @@ interface Testator {
 
 /**
  * Clients with wills on the oldest node: those that are lost with it, those that come back, those that had taken leave. And on
- * the other node those that nothing happens to.
+ * the other node those that nothing happens to. In version 5 they have sessions and a Will Delay.
  */
 export class Testators implements Participant {
   readonly name = 'wills'
@@ -71,7 +75,10 @@ export class Testators implements Participant {
   async nodeEnds(at: number, { inOrder }: { readonly inOrder: boolean }): Promise<void> {
     for (const { will } of this.#lost) this.#ledger.settle(will, 'acked')
     const mayBeWritten = !inOrder && !this.#service.isAlone
-    if (mayBeWritten) for (const { will } of this.#returning) this.#ledger.settle(will, 'uncertain')
+    for (const { version, will } of this.#returning) {
+      // Who goes on with a session before the delay is over has no will written.
+      if (mayBeWritten && version === 4) this.#ledger.settle(will, 'uncertain')
+    }
     this.#writing = this.#untilWritten(at)
     this.#writing.catch(() => {})
     this.#endReturns = this.#returns(this.#returning)
@@ -111,6 +118,11 @@ export class Testators implements Participant {
     this.#hasEnded = true
   }
 
+  /** Of version 5, milliseconds. */
+  get willDelay(): number {
+    return this.#service.willGrace + longer
+  }
+
   get #things(): readonly Thing[] {
     return this.#thing ? [this.#thing] : []
   }
@@ -134,22 +146,30 @@ export class Testators implements Participant {
 
   async #untilWritten(at: number): Promise<void> {
     // Of a node that was killed, behind its grace (issue 6, bar 3).
-    const promised = (this.#service.isAlone ? 25_000 : 40_000) + this.#service.willGrace
+    const promised = (this.#service.isAlone ? 25_000 : 40_000) + this.willDelay
     const due = this.#lost.map(({ will }) => will)
     const until = at + promised + deadline
-    const stored = async () => storedValues(await this.#service.reach(0), this.#things).catch(() => [])
-    while (wholeWrites(due, await stored()).length < due.length) {
+    const storedNow = async () => storedValues(await this.#service.reach(0), this.#things).catch(() => [])
+    while (wholeWrites(due, await storedNow()).length < due.length) {
       if (Date.now() > until) {
         this.#violations.push(`of the wills of ${this.#round} some are not written`)
         return
       }
       await delay(250)
     }
-    const values = new Set(due.flatMap(will => will.values))
     const records = this.#things.map(thing => readAll(this.#service.node(0), thing, 'temperature'))
-    const written = (await Promise.all(records)).flat().filter(({ value }) => values.has(String(value)))
-    const latest = Math.max(...written.map(({ datetime }) => Date.parse(datetime))) - at
-    this.notes = [`wills written within ${seconds(latest)}`]
+    const stored = (await Promise.all(records)).flat()
+    const after = ([4, 5] as const).map(version => {
+      const values = new Set(this.#lost.flatMap(each => (each.version === version ? each.will.values : [])))
+      const written = stored.filter(({ value }) => values.has(String(value)))
+      return written.map(({ datetime }) => Date.parse(datetime) - at)
+    })
+    const [latest, earliestDelayed] = [Math.max(...after.flat()), Math.min(...(after[1] ?? []))]
+    this.notes = [
+      `wills written within ${seconds(latest)}, those with a delay after ${seconds(earliestDelayed)} at the earliest`,
+    ]
+    if (earliestDelayed < this.willDelay)
+      this.#violations.push(`a will with a delay was written ${earliestDelayed} ms after the end of its node`)
     if (latest > promised) this.overdue.push(`a will was written ${latest} ms after the end of its node`)
   }
 
@@ -163,12 +183,14 @@ export class Testators implements Participant {
     return await Promise.all(
       Array.from({ length: clients }, async () => {
         const number = this.#number++
-        const plan = { run: this.#round, way: 'QoS 2', place: 0, number, thing: 0, sizes: 'any' } as const
+        const version = versionOf(number)
+        const way = wayIn(version, 2)
+        const plan = { run: this.#round, way, place: 0, number, thing: 0, sizes: 'any' } as const
         const will = planWrite({ ...plan, kinds: ['plain'] })
         this.#ledger.add(will)
         // Until its client is lost.
         this.#ledger.settle(will, 'refused')
-        const testator = { clientId: `testator-${this.#round}-${number}`, will }
+        const testator = { version, clientId: `mqtt${version}-testator-${this.#round}-${number}`, will }
         return { ...testator, client: await this.#connect(server, testator) }
       }),
     )
@@ -176,12 +198,19 @@ export class Testators implements Participant {
 
   async #connect(
     { mqttUrl: url }: ServerProcess,
-    { clientId, will }: Pick<Testator, 'clientId' | 'will'>,
+    { version, clientId, will }: Omit<Testator, 'client'>,
   ): Promise<MqttClient> {
     const token = this.#thing?.thingToken ?? ''
+    const properties = { willDelayInterval: this.willDelay / 1_000 }
     return await connectAccepted({
       ...{ url, clientId, username: 'testator', password: token },
-      will: { topic: `things/${token}/write`, payload: will.body, qos: 1 },
+      ...sessionIn(version, version === 5),
+      will: {
+        topic: `things/${token}/write`,
+        payload: will.body,
+        qos: 1,
+        ...(version === 5 && { properties }),
+      },
     })
   }
 }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type ReadRecord, readAll, type Thing } from '../helpers/http-client.ts'
 import { connectMqtt, isOf } from '../helpers/mqtt-client.ts'
+import { type Version, versionNames, versionOf } from '../helpers/mqtt-versions.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import { type Participant, untilNothingWrong } from './participant.ts'
 import type { Service } from './server.ts'
@@ -30,7 +31,9 @@ export class Views implements Participant {
   }
 
   async #look(thing: Thing): Promise<readonly string[]> {
-    const views = await Promise.all(this.#service.members.map(({ server }) => viewOf(server, thing)))
+    const views = await Promise.all(
+      this.#service.members.map(({ server }, place) => viewOf(server, thing, versionOf(place))),
+    )
     return views.flatMap(({ history, retained }, place) => {
       const at = `${thing.thingId} at node ${place}`
       const newest = new Map([...history].map(([key, [record]]) => [key, record]))
@@ -38,18 +41,18 @@ export class Views implements Participant {
         ...(isDeepStrictEqual(history, views[0]?.history) ? [] : [`REST of ${at} is not that of node 0`]),
         ...(isDeepStrictEqual(retained, newest)
           ? []
-          : [`retained messages of ${at} are not what REST gives`]),
+          : [`retained messages of ${at}, in ${versionNames[versionOf(place)]}, are not what REST gives`]),
       ]
     })
   }
 }
 
-async function viewOf(server: ServerProcess, thing: Thing): Promise<View> {
+async function viewOf(server: ServerProcess, thing: Thing, version: Version): Promise<View> {
   const response = await fetch(`${server.url}/v2/things/${thing.thingToken}/resources`)
   const { resources } = (await response.json()) as { resources: readonly string[] }
   const read = async (key: string) => [key, await readAll(server, thing, key)] as const
   const history = new Map(await Promise.all(resources.map(read)))
-  return { history, retained: await retainedOf(server, thing, '+', resources.length) }
+  return { history, retained: await retainedOf(server, thing, '+', resources.length, version) }
 }
 
 /**
@@ -62,8 +65,14 @@ export async function retainedOf(
   { thingId, thingToken }: Thing,
   key: string,
   count: number,
+  version: Version = 4,
 ): Promise<ReadonlyMap<string, ReadRecord>> {
-  const client = await connectMqtt({ url, username: 'reader', password: thingToken })
+  const client = await connectMqtt({
+    url,
+    protocolVersion: version,
+    username: 'reader',
+    password: thingToken,
+  })
   try {
     await client.subscribe(`things/${thingId}/values/${key}`)
     const retained = new Map<string, ReadRecord>()

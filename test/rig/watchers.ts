@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Thing } from '../helpers/http-client.ts'
+import { type Version, versionOf } from '../helpers/mqtt-versions.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import { type CommitOrder, type CommitOrders, ordersInLevel, ordersInRedis } from './commit-order.ts'
 import { storedValues } from './ledger.ts'
@@ -67,7 +68,9 @@ export class Watchers implements Participant {
 
   async begin(): Promise<void> {
     if (this.#seats.length === 0) {
-      this.#seats = this.#writers.things.flatMap(thing => seatsOf(thing, this.#service.isAlone))
+      this.#seats = this.#writers.things.flatMap((thing, place) =>
+        seatsOf(thing, versionOf(place), this.#service.isAlone),
+      )
       await Promise.all(this.#seats.map(seat => this.#connect(seat, seat.place)))
       for (const seat of this.#seats.filter(each => !isAway(each))) {
         void this.#keepConnected(seat).catch((error: Error) => this.#lost.push(error.message))
@@ -211,13 +214,15 @@ export class Watchers implements Participant {
   }
 }
 
-function seatsOf(thing: Thing, isAlone: boolean): Seat[] {
+/** @param version of who stays with one */
+function seatsOf(thing: Thing, version: Version, isAlone: boolean): Seat[] {
+  const versions = (habit: Habit) => (habit === 'restless' ? ([4, 5] as const) : [version])
   const at = (place: number, who: Watcher) => ({ who, place, isConnected: false })
   const live = (place: number) =>
-    liveWays.map(way => at(place, new LiveSubscriber(way, thing, `node ${place}`)))
+    liveWays.map(way => at(place, new LiveSubscriber(version, way, thing, `node ${place}`)))
   return [
-    ...habits.map((habit, place) => at(place, new LiveSession(habit, thing, 'values'))),
-    at(1, new LiveSession('staying', thing, 'writes')),
+    ...habits.map((habit, place) => at(place, new LiveSession(versions(habit), habit, thing, 'values'))),
+    at(1, new LiveSession([version], 'staying', thing, 'writes')),
     at(0, new EventReader('staying', thing)),
     at(1, new EventReader('restless', thing)),
     ...(isAlone ? [] : [0, 1].flatMap(live)),

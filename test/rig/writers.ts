@@ -6,18 +6,28 @@ import { createDevices, type Device } from './device.ts'
 import { fleeting, Ledger, storedValues, wholeWrites } from './ledger.ts'
 import { deadline, type Participant, pause, untilDone } from './participant.ts'
 import type { Service } from './server.ts'
-import { type PlannedWrite, planWrite, type Sizes, type Way, type WriteKind, writeKinds } from './writes.ts'
+import {
+  doorOf,
+  isAtQos,
+  type PlannedWrite,
+  planWrite,
+  type Sizes,
+  type Way,
+  type WriteKind,
+  wayOf,
+  writeKinds,
+} from './writes.ts'
 
 /** Which client has sent a write of this name, over whatever way. */
 export function clientOf(name: string): string {
-  const [run = '', way = '', place = ''] = name.split('-')
-  return `${run} ${way === 'h' ? 'HTTP' : 'MQTT'} ${place}`
+  const [run = '', , place = ''] = name.split('-')
+  return `${run} ${doorOf(wayOf(name) ?? 'HTTP')} ${place}`
 }
 
 export interface WritersSetup {
   readonly name: string
   readonly things: number
-  /** Over MQTT; every third of a thing has a clean session. */
+  /** Over MQTT, half of them in version 5; every third of a thing has a clean session. */
   readonly devices: number
   /** Over HTTP. */
   readonly connections: number
@@ -120,7 +130,7 @@ export class Writers implements Participant {
     const open = this.devices.filter(({ inFlight }) => inFlight.length > 0)
     return [
       ...this.ledger.violations(await this.#storedAt(this.#service.node(0))),
-      ...open.map(({ setup }) => `${setup.clientId}: a handshake is not over`),
+      ...open.map(({ clientId }) => `${clientId}: a handshake is not over`),
     ]
   }
 
@@ -190,11 +200,10 @@ export class Writers implements Participant {
   }
 
   async #publish(device: Device, place: number): Promise<void> {
-    const { isPersistent, place: thing } = device.setup
+    const { place: thing } = device.setup
     while (!this.#isStopped) {
       if (!device.isConnected) await this.#comeBack(device, place)
-      const way = isPersistent && Math.random() < 2 / 3 ? 'QoS 2' : 'QoS 1'
-      if (await device.publish(this.#plan(way, place, thing))) await delay(this.setup.rest)
+      if (await device.publish(this.#plan(device.way, place, thing))) await delay(this.setup.rest)
     }
     await untilDone(async () => {
       if (!device.isConnected) await this.#comeBack(device, place)
@@ -206,7 +215,7 @@ export class Writers implements Participant {
     const node = this.#nodes.get(device)
     await this.#connect(device, place)
     // A server that kills itself is seen to be gone behind its connections.
-    if (node && this.#service.has(node)) this.#count('closed by a node that is there')
+    if (node && this.#service.has(node)) this.#count(`${device.versionName}: closed by a node that is there`)
   }
 
   async #connect(device: Device, place: number): Promise<void> {
@@ -214,8 +223,8 @@ export class Writers implements Participant {
       const node = await this.#service.reach(place + number)
       const returnCode = await device.connect(node.mqttUrl)
       if (returnCode !== 0) {
-        this.#count(`CONNACK ${returnCode}`)
-        throw new Error(`${device.setup.clientId}: CONNACK ${returnCode}`)
+        this.#count(`${device.versionName}: CONNACK ${returnCode}`)
+        throw new Error(`${device.clientId}: CONNACK ${returnCode}`)
       }
       this.#nodes.set(device, node)
     })
@@ -224,7 +233,7 @@ export class Writers implements Participant {
   #plan(way: Way, place: number, thing: number): PlannedWrite {
     const { kinds = writeKinds } = this.setup
     // At QoS 2 nothing is stored twice, whatever is in it.
-    const possible = way === 'QoS 2' ? [...new Set<WriteKind>(['plain', ...kinds])] : kinds
+    const possible = isAtQos(2, way) ? [...new Set<WriteKind>(['plain', ...kinds])] : kinds
     const now = performance.now()
     const mayHaveId = now >= (this.#nextIdAt[thing] ?? 0)
     if (mayHaveId) this.#nextIdAt[thing] = now + betweenIds

@@ -1,8 +1,10 @@
-/** How a write goes to the server: its door and, over MQTT, its QoS. */
-export type Way = 'HTTP' | 'QoS 1' | 'QoS 2'
+import { type Version, type VersionedWrite, versionNames } from '../helpers/mqtt-versions.ts'
+
+/** How a write goes to the server: its door and, over MQTT, its version and QoS. */
+export type Way = 'HTTP' | `${(typeof versionNames)[Version]}, QoS ${1 | 2}`
 
 /** A write of the load; each of its values occurs nowhere else. */
-export interface PlannedWrite {
+export interface PlannedWrite extends VersionedWrite {
   /** `<run>-<way>-<place>-<number>`, the beginning of each of its values. */
   readonly name: string
   readonly way: Way
@@ -43,7 +45,37 @@ const recordCounts: Record<Sizes, () => number> = {
   any: () => 1 + Math.floor(maximumRecords * Math.random()),
 }
 const keys = ['temperature', 'depth', 'status']
-export const wayLetters = { HTTP: 'h', 'QoS 1': '1', 'QoS 2': '2' } as const satisfies Record<Way, string>
+/** In the name of a write: over MQTT protocol level and QoS. */
+export const wayLetters = {
+  HTTP: 'h',
+  'MQTT 3.1.1, QoS 1': '4q1',
+  'MQTT 3.1.1, QoS 2': '4q2',
+  'MQTT 5, QoS 1': '5q1',
+  'MQTT 5, QoS 2': '5q2',
+} as const satisfies Record<Way, string>
+export const ways = Object.keys(wayLetters) as readonly Way[]
+/** Part of a regular expression for names of writes. */
+export const wayPattern = `(?:${Object.values(wayLetters).join('|')})`
+
+export function wayIn(version: Version, qos: 1 | 2): Way {
+  return `${versionNames[version]}, QoS ${qos}`
+}
+
+export function isAtQos(qos: 1 | 2, way: Way | undefined): boolean {
+  return way?.endsWith(`QoS ${qos}`) === true
+}
+
+/** HTTP, or the version of MQTT. */
+export function doorOf(way: Way): string {
+  return way.replace(/,.*/, '')
+}
+
+/** Where a write has its id, if it is to have one: in the body, or beside it. */
+export function idIn(way: Way, kind: WriteKind | undefined, id: string) {
+  const isBeside = doorOf(way) === versionNames[5]
+  const ids = kind === 'with an id' ? { id } : {}
+  return { body: isBeside ? {} : ids, write: isBeside ? ids : {} }
+}
 
 export function planWrite(plan: Plan): PlannedWrite {
   const { run, way, place, number, thing, sizes } = plan
@@ -57,17 +89,20 @@ export function planWrite(plan: Plan): PlannedWrite {
     value,
     ...(kind === 'with datetimes' && { datetime: new Date(now - Math.floor(index / 6)).toISOString() }),
   }))
-  const body = JSON.stringify({ values: records, ...(kind === 'with an id' && { id: name }) })
-  return { name, way, thing, body, values, repeatable: kind !== 'plain' }
+  const id = idIn(way, kind, name)
+  const body = JSON.stringify({ values: records, ...id.body })
+  return { name, way, thing, body, values, repeatable: kind !== 'plain', ...id.write }
 }
+
+const writeName = new RegExp(`([a-z]+\\d*-${wayPattern}-\\d+-\\d+)-\\d`, 'g')
 
 /** The names of the writes of which there are values in a text. */
 export function writeNamesIn(text: string): Set<string> {
-  return new Set([...text.matchAll(/([a-z]+\d*-[h12]-\d+-\d+)-\d/g)].map(([, name = '']) => name))
+  return new Set([...text.matchAll(writeName)].map(([, name = '']) => name))
 }
 
 /** The way of a write of this name. */
 export function wayOf(name: string): Way | undefined {
   const [, letter] = name.split('-')
-  return (Object.keys(wayLetters) as Way[]).find(way => wayLetters[way] === letter)
+  return ways.find(way => wayLetters[way] === letter)
 }

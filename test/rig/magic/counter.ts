@@ -1,4 +1,5 @@
 import type { MagicResource } from '../../../src/magic/magic-resource.ts'
+import { wayPattern } from '../writes.ts'
 
 /** State of `$count`: what was applied, so that what is applied twice, or out of turn, is seen. */
 export interface Count {
@@ -9,7 +10,7 @@ export interface Count {
   readonly disordered: readonly string[]
 }
 
-const countedValue = /^[a-z]+(\d+)-[h12]-(\d+)-(\d+)-(\d+)$/
+const countedValue = new RegExp(`^[a-z]+(\\d+)-${wayPattern}-(\\d+)-(\\d+)-(\\d+)$`)
 
 /** `$count`, a magic resource of a host: counts its records, of which each writer numbers its own. */
 export const counter: MagicResource = {

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Thing } from '../../helpers/http-client.ts'
 import { post } from '../../helpers/http-connection.ts'
+import { versionOf } from '../../helpers/mqtt-versions.ts'
 import type { ServerProcess } from '../../helpers/server-process.ts'
 import { Device } from '../device.ts'
 import type { Ledger } from '../ledger.ts'
-import type { Way } from '../writes.ts'
 import { type MagicWrite, MagicWriter, type WriterSetup } from './write.ts'
 
 interface Client {
@@ -15,7 +15,10 @@ interface Client {
   unanswered: MagicWrite | undefined
 }
 
-type Member = Pick<WriterSetup, 'thingPlace' | 'clock' | 'habit'> & { readonly over: Way }
+/** Over MQTT half of them are of version 5, by their place in the list. */
+type Member = Pick<WriterSetup, 'thingPlace' | 'clock' | 'habit'> & {
+  readonly over: 'HTTP' | 'clean session' | 'session'
+}
 
 /** Before something is tried again, milliseconds. */
 const pause = 50
@@ -26,15 +29,15 @@ const mostUnseen = 500
 const members: readonly Member[] = [
   { thingPlace: 0, clock: 'clocked', over: 'HTTP' },
   { thingPlace: 0, clock: 'clocked', over: 'HTTP' },
-  { thingPlace: 0, clock: 'clocked', over: 'QoS 1' },
-  { thingPlace: 0, clock: 'clocked', over: 'QoS 2' },
+  { thingPlace: 0, clock: 'clocked', over: 'clean session' },
+  { thingPlace: 0, clock: 'clocked', over: 'session' },
   { thingPlace: 1, clock: 'unclocked', over: 'HTTP' },
-  { thingPlace: 1, clock: 'late', over: 'QoS 1' },
-  { thingPlace: 1, clock: 'late', over: 'QoS 2' },
+  { thingPlace: 1, clock: 'late', over: 'clean session' },
+  { thingPlace: 1, clock: 'late', over: 'session' },
   { thingPlace: 2, clock: 'late', over: 'HTTP' },
-  { thingPlace: 2, clock: 'late', over: 'QoS 1' },
-  { thingPlace: 2, clock: 'unclocked', over: 'QoS 2' },
-  { thingPlace: 3, clock: 'clocked', over: 'QoS 2', habit: 'parts' },
+  { thingPlace: 2, clock: 'late', over: 'clean session' },
+  { thingPlace: 2, clock: 'unclocked', over: 'session' },
+  { thingPlace: 3, clock: 'clocked', over: 'session', habit: 'parts' },
   { thingPlace: 4, clock: 'clocked', over: 'HTTP', habit: 'removals' },
 ]
 
@@ -62,11 +65,11 @@ export class MagicLoad {
       const thing = things[place]
       if (!thing) throw new Error(`there is no thing ${place}`)
       const writer = new MagicWriter({ ...setup, thing, place: number })
-      const clientId = `device-${place}-${number}`
+      const isPersistent = over === 'session'
       const device =
         over === 'HTTP'
           ? undefined
-          : new Device({ clientId, thing, place, isPersistent: over === 'QoS 2', ledger })
+          : new Device({ version: versionOf(number), number, thing, place, isPersistent, ledger })
       return { writer, device, unanswered: undefined }
     })
   }
@@ -144,9 +147,8 @@ export class MagicLoad {
   }
 
   async #publish({ mqttUrl }: ServerProcess, writer: MagicWriter, device: Device): Promise<void> {
-    const isPersistent = device.setup.isPersistent
     while (await this.#hasRoom(writer)) {
-      const write = writer.next(isPersistent && Math.random() < 2 / 3 ? 'QoS 2' : 'QoS 1')
+      const write = writer.next(device.way)
       if (await device.publish(write)) this.#take(write)
       else if (!(await comeBack(device, mqttUrl))) return
     }

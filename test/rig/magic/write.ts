@@ -1,5 +1,5 @@
 import type { Thing } from '../../helpers/http-client.ts'
-import { type PlannedWrite, type Way, type WriteKind, wayLetters } from '../writes.ts'
+import { idIn, isAtQos, type PlannedWrite, type Way, type WriteKind, wayLetters } from '../writes.ts'
 
 /** A record of a magic resource as its history is to show it. */
 export interface KeptRecord {
@@ -114,9 +114,11 @@ export class MagicWriter {
       ...record,
       ...(datetime !== undefined && { datetime: new Date(datetime).toISOString() }),
     }))
-    const body = JSON.stringify({ values: sent, ...options, ...(kind === 'with an id' && { id: name }) })
+    const id = idIn(way, kind, name)
+    const body = JSON.stringify({ values: sent, ...options, ...id.body })
     const values = kept.flatMap(({ key, value }) => (key === '$count' ? [String(value)] : []))
-    return { name, way, thing: this.setup.thingPlace, body, values, repeatable: kind !== 'plain', kept }
+    const { thingPlace: thing } = this.setup
+    return { name, way, thing, body, values, repeatable: kind !== 'plain', kept, ...id.write }
   }
 
   #nextName(way: Way): string {
@@ -185,7 +187,7 @@ export class MagicWriter {
 
 function kindOf(way: Way): WriteKind {
   const roll = Math.random()
-  if (way === 'QoS 2' && roll < 0.4) return 'plain'
+  if (isAtQos(2, way) && roll < 0.4) return 'plain'
   return roll < 0.7 ? 'with an id' : 'with datetimes'
 }
 

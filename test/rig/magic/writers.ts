@@ -1,4 +1,5 @@
 import type { Thing } from '../../helpers/http-client.ts'
+import { versionOf } from '../../helpers/mqtt-versions.ts'
 import type { ServerProcess } from '../../helpers/server-process.ts'
 import { Ledger } from '../ledger.ts'
 import { type Participant, untilDone, untilNothingWrong } from '../participant.ts'
@@ -105,7 +106,9 @@ export class MagicWriters implements Participant {
   async #createGroup(): Promise<Group> {
     const things = await this.#service.createThings(MagicLoad.things)
     const ledger = new Ledger()
-    const watchers = things.map(thing => new LiveSession('staying', thing, 'values', '$count'))
+    const watchers = things.map(
+      (thing, place) => new LiveSession([versionOf(place)], 'staying', thing, 'values', '$count'),
+    )
     const load = new MagicLoad(things, ledger, thing => watchers[thing]?.receiver.count ?? 0)
     const models = things.map(() => new MagicModel())
     return { things, ledger, models, watchers, load, working: Promise.resolve() }
