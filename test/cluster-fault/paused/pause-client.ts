@@ -7,6 +7,7 @@ import {
   type MqttAddress,
   type MqttClient,
 } from '../../helpers/mqtt-client.ts'
+import { sessionIn, type Version, versionNames, WriteForm } from '../../helpers/mqtt-versions.ts'
 import type { ServerProcess } from '../../helpers/server-process.ts'
 import { within } from '../../helpers/waiting.ts'
 import { untilDone } from '../../rig/participant.ts'
@@ -119,6 +120,8 @@ export type Session = 'clean' | 'persistent' | 'anonymous'
 /** Where a client is: `live` at the node that is not paused, since before the first write. */
 export interface Place {
   readonly round: PausedRound
+  /** Of its connections. */
+  readonly version: Version
   /** Its own. */
   readonly thing: Thing
   readonly live: LiveValues
@@ -134,6 +137,9 @@ export abstract class PauseClient implements Views {
   readonly thing: Thing
   readonly live: LiveValues
   readonly sent = new SentWrites()
+  readonly version: Version
+  /** Of the latest connection. */
+  form: WriteForm
   readonly #options: ConnectionOptions
   /** To the node that is paused. */
   #first: MqttClient | undefined
@@ -141,14 +147,16 @@ export abstract class PauseClient implements Views {
   /** Whether the other node took the client over while the first one stood still, so that no bytes left there may count. */
   isTakenOver = false
 
-  constructor({ round, thing, live }: Place, name: string, session: Session) {
-    this.name = name
+  constructor({ round, version, thing, live }: Place, name: string, session: Session) {
+    this.name = `${name}, ${versionNames[version]}`
+    this.version = version
+    this.form = new WriteForm(version)
     this.round = round
     this.nodes = [round.pausing, round.other]
     this.thing = thing
     this.live = live
     const credential = session === 'anonymous' ? {} : { username: 'device', password: thing.thingToken }
-    this.#options = { clientId: name, clean: session !== 'persistent', ...credential }
+    this.#options = { clientId: name, ...sessionIn(version, session === 'persistent'), ...credential }
   }
 
   abstract steps(): Steps
@@ -176,6 +184,7 @@ export abstract class PauseClient implements Views {
       attempts++
       const options = { ...this.#options, ...more }
       this.#client = await connectAccepted({ url: server.mqttUrl, deadline: silence, ...options })
+      this.form = new WriteForm(this.version)
     })
     return attempts
   }

@@ -1,6 +1,7 @@
 import type { QoS } from 'mqtt-packet'
 import { isOf, type MqttClient, publishPacket } from '../../helpers/mqtt-client.ts'
 import { untilDone } from '../../rig/participant.ts'
+import { wayIn, wayLetters } from '../../rig/writes.ts'
 import { PauseClient, type Place, type Session, type Steps } from './pause-client.ts'
 import { type Copies, checkMagic, checkValues } from './views.ts'
 
@@ -84,11 +85,11 @@ export class Publisher extends PauseClient {
     const ref = session === 'anonymous' ? this.thing.thingToken : this.thing.thingId
     const magic = [
       { key: '$settings.n', value: number },
-      { key: '$count', value: `n1-2-0-${number}-0` },
+      { key: '$count', value: `n1-${wayLetters[wayIn(this.version, 2)]}-0-${number}-0` },
     ]
     const values = isMagic ? magic : [{ key: 'v', value: number }]
-    const packet = publishPacket(`things/${ref}/write`, { values }, { qos, dup, messageId: number })
-    this.client.send(packet)
+    const { topic, ...properties } = this.form.of(`things/${ref}/write`, { body: { values } })
+    this.client.send(publishPacket(topic, { values }, { qos, dup, messageId: number, ...properties }))
   }
 
   /** Resolves when it is finished; at QoS 0 when it is delivered. */

@@ -1,6 +1,7 @@
 import { openClient } from '../../../src/store/redis/connection/connection.ts'
 import { redisKeys } from '../../../src/store/redis/keys.ts'
 import { createThing } from '../../helpers/http-client.ts'
+import { type Version, versionOf } from '../../helpers/mqtt-versions.ts'
 import type { ServerProcess } from '../../helpers/server-process.ts'
 import { within } from '../../helpers/waiting.ts'
 import { seconds, untilDone } from '../../rig/participant.ts'
@@ -30,6 +31,7 @@ const longestStep = 100_000
 /** Rounds on one service of two nodes: the one that leads the magic resources is paused, and the clients go to the other. */
 export class PausedRounds {
   readonly #service: Service
+  #ran = 0
 
   private constructor(service: Service) {
     this.#service = service
@@ -47,7 +49,9 @@ export class PausedRounds {
     const other = this.#service.members.map(({ server }) => server).find(server => server !== pausing)
     if (!other) throw new Error('there is one node only')
     const round = new PausedRound(plan, { pausing, other })
-    const all = await Promise.all(kinds.map(make => begun(make, round)))
+    // In the next round each kind has the other version.
+    const turn = this.#ran++
+    const all = await Promise.all(kinds.map((make, place) => begun(make, round, versionOf(place + turn))))
     const wrong = new Map<PauseClient, readonly string[]>()
     const step = (name: string) =>
       Promise.all(
@@ -101,11 +105,11 @@ export class PausedRounds {
 }
 
 /** A client that has begun; before the pause a node may be too slow for one, on a machine that has other things to do. */
-async function begun(make: (place: Place) => PauseClient, round: PausedRound) {
+async function begun(make: (place: Place) => PauseClient, round: PausedRound, version: Version) {
   let found: { client: PauseClient; steps: Steps } | undefined
   await untilDone(async () => {
     const thing = await createThing(round.other)
-    const client = make({ round, thing, live: await LiveValues.at(round.other, thing) })
+    const client = make({ round, version, thing, live: await LiveValues.at(round.other, thing, version) })
     const steps = client.steps()
     try {
       await within(steps.next(), 'its end', longestStep)

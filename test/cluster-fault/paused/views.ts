@@ -1,6 +1,7 @@
 import { Changes } from '../../helpers/changes.ts'
 import { readAll, type Thing } from '../../helpers/http-client.ts'
 import { connectMqtt, type Message, type MqttClient } from '../../helpers/mqtt-client.ts'
+import type { Version } from '../../helpers/mqtt-versions.ts'
 import type { ServerProcess } from '../../helpers/server-process.ts'
 import { readItem } from '../../rig/magic/check.ts'
 import type { Count } from '../../rig/magic/counter.ts'
@@ -14,10 +15,15 @@ export class LiveValues {
   #client: MqttClient | undefined
 
   /** Resolves when it is subscribed. */
-  static async at({ mqttUrl: url }: ServerProcess, { thingId, thingToken }: Thing): Promise<LiveValues> {
+  static async at(
+    { mqttUrl: url }: ServerProcess,
+    { thingId, thingToken }: Thing,
+    version: Version,
+  ): Promise<LiveValues> {
     const values = new LiveValues()
     const onMessage = (message: Message) => values.#take(message)
-    values.#client = await connectMqtt({ url, username: 'live', password: thingToken, onMessage })
+    const credential = { username: 'live', password: thingToken }
+    values.#client = await connectMqtt({ url, protocolVersion: version, ...credential, onMessage })
     await values.#client.subscribe(`things/${thingId}/values/+`)
     return values
   }
