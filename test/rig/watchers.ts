@@ -4,16 +4,10 @@ import { type Version, versionOf } from '../helpers/mqtt-versions.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import { type CommitOrder, type CommitOrders, ordersInLevel, ordersInRedis } from './commit-order.ts'
 import { storedValues } from './ledger.ts'
+import { LiveSubscriber, liveWays } from './live-subscriber.ts'
 import { type Participant, untilDone } from './participant.ts'
 import type { Service } from './server.ts'
-import {
-  EventReader,
-  type Habit,
-  LiveSession,
-  LiveSubscriber,
-  liveWays,
-  type Receiver,
-} from './subscriber.ts'
+import { EventReader, type Habit, LiveSession, type Receiver } from './subscriber.ts'
 import type { Writers } from './writers.ts'
 
 const habits: readonly Habit[] = ['staying', 'away', 'restless', 'lagging']
