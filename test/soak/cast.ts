@@ -1,4 +1,5 @@
 import type { Subscription } from '../helpers/mqtt-client.ts'
+import { type Version, versionNames, versionOf } from '../helpers/mqtt-versions.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import type { Habits, Ledger } from './plan.ts'
 import type { JoiningSetup, LiveSetup, SessionSetup } from './subscribers.ts'
@@ -15,9 +16,13 @@ export interface CastSetup {
 }
 
 const everyValue = 'things/+/values/#'
-const kinds = (['TCP', 'WebSocket'] as const).flatMap(transport =>
-  ([0, 1] as const).map(qos => ({ transport, qos })),
-)
+/** At one node every second one is of version 5. */
+const kinds = [
+  { transport: 'TCP', qos: 0 },
+  { transport: 'TCP', qos: 1 },
+  { transport: 'WebSocket', qos: 1 },
+  { transport: 'WebSocket', qos: 0 },
+] as const
 
 /** What each thing writes, by its place. */
 export function habitsOf(place: number, { padding }: Pick<CastSetup, 'padding'>): Habits {
@@ -120,23 +125,26 @@ export class Cast {
     const few = this.#ofFew('#', 1)
     return [
       {
-        ...this.#atAny(node => this.#admin(node, 'session of some keys of all', 'TCP', ...some)),
+        ...this.#atAny([4], node => this.#admin(node, 'session of some keys of all', 'TCP', ...some)),
         keys,
         leaves,
       },
       {
-        ...this.#atAny(node => this.#admin(node, 'session of some, DISCONNECT', 'TCP', ...few)),
+        ...this.#atAny([5], node => this.#admin(node, 'session of some, DISCONNECT', 'TCP', ...few)),
         ...{ places, leaves: ['DISCONNECT'] },
       },
       {
-        ...this.#atAny(node => this.#admin(node, 'session of some, cut', 'WebSocket', ...few)),
+        ...this.#atAny([4, 5], node => this.#admin(node, 'session of some, cut', 'WebSocket', ...few)),
         ...{ places, leaves: ['cut', 'cut without acks'] },
       },
       {
-        ...this.#atAny(node => this.#admin(node, 'session with overlapping filters', 'TCP', ...few)),
+        ...this.#atAny([5], node => this.#admin(node, 'session with overlapping filters', 'TCP', ...few)),
         ...{ places, leaves, subscriptions: this.#overlapping(1) },
       },
-      { ...this.#atAny(node => this.#own(node, places[0] ?? 0, 'session by token', 'values')), leaves },
+      {
+        ...this.#atAny([4, 5], node => this.#own(node, places[0] ?? 0, 'session by token', 'values')),
+        leaves,
+      },
     ]
   }
 
@@ -151,21 +159,30 @@ export class Cast {
     return [...this.#ofFew('#', first), ...this.#ofFew('+', 1), ...this.#ofFew('count', 1)]
   }
 
-  /** Client ids are of all nodes together. */
-  #atEach<Client extends { readonly name: string }>(clients: (node: ServerProcess) => Client[]): Client[] {
+  /** Half of them speak version 5, at each node the other half. Client ids are of all nodes together. */
+  #atEach<Client extends Pick<LiveSetup, 'name' | 'link'>>(clients: (node: ServerProcess) => Client[]) {
     const { nodes } = this.#setup
-    if (nodes.length === 1) return nodes.flatMap(clients)
-    return nodes.flatMap((node, index) =>
-      clients(node).map(client => ({ ...client, name: `${client.name}, node ${index + 1}` })),
+    return nodes.flatMap((node, place) =>
+      clients(node).map((client, index) => {
+        const version = versionOf(place + index)
+        const at = nodes.length === 1 ? '' : `, node ${place + 1}`
+        const name = `${client.name}${at}, ${versionNames[version]}`
+        return { ...client, name, link: { ...client.link, version } }
+      }),
     )
   }
 
-  /** A client that may connect to any of the nodes. */
-  #atAny<Client extends Pick<LiveSetup, 'link'>>(clientOf: (node: ServerProcess) => Client) {
+  /** A client that may connect to any of the nodes, in any of these versions. */
+  #atAny<Client extends Pick<LiveSetup, 'name' | 'link'>>(
+    versions: readonly Version[],
+    clientOf: (node: ServerProcess) => Client,
+  ) {
     const clients = this.#setup.nodes.map(clientOf)
     const [first] = clients
     if (!first) throw new RangeError('there is no node')
-    return { ...first, links: clients.map(({ link }) => link), awayFor: this.#setup.awayFor }
+    const name = `${first.name}, ${versions.map(version => versionNames[version]).join(' and ')}`
+    const links = clients.flatMap(({ link }) => versions.map(version => ({ ...link, version })))
+    return { ...first, name, links, awayFor: this.#setup.awayFor }
   }
 
   #admin(

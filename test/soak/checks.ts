@@ -1,5 +1,6 @@
 import type { Thing } from '../helpers/http-client.ts'
 import type { Message } from '../helpers/mqtt-client.ts'
+import { type Version, versionNames } from '../helpers/mqtt-versions.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import { eventually } from '../helpers/waiting.ts'
 import { openLink } from './mqtt-link.ts'
@@ -216,6 +217,7 @@ export function judgeJoin(due: readonly Due[], messages: readonly JoinMessage[],
 }
 
 export interface RetainedResult {
+  readonly name: string
   readonly findings: Findings
   readonly taken: number
 }
@@ -228,13 +230,16 @@ export async function checkRetained(
   ledger: Ledger,
   node: ServerProcess,
   nodes: readonly ServerProcess[],
+  version: Version,
 ): Promise<RetainedResult> {
+  const name = `late at ${node.mqttUrl}, ${versionNames[version]}`
   const findings = new Findings()
   const retained = new Map<string, string>()
   const client = await openLink({
+    version,
     url: node.mqttUrl,
     password: node.adminKey,
-    clientId: `late at ${node.mqttUrl}`,
+    clientId: name,
     onMessage: ({ topic, payload, retain }) => {
       if (!retain) findings.add('retained', `${topic} without RETAIN`)
       if (retained.has(topic)) findings.add('doubled', topic)
@@ -263,7 +268,7 @@ export async function checkRetained(
     }
   }
   await client.disconnect()
-  return { findings, taken: retained.size }
+  return { name, findings, taken: retained.size }
 }
 
 /** What is latest by datetime of each resource, by the topic of its retained message. */

@@ -1,5 +1,6 @@
 import type { Thing } from '../helpers/http-client.ts'
 import type { Message } from '../helpers/mqtt-client.ts'
+import type { VersionedWrite } from '../helpers/mqtt-versions.ts'
 
 /** What is written to each thing, what is due for it, and what a message is of that. */
 
@@ -85,7 +86,9 @@ export class Ledger {
 
 /** A write on its way to one thing. */
 export interface PlannedWrite {
+  /** As it is sent over HTTP and in 3.1.1, and in version 5. */
   readonly body: string
+  readonly in5: VersionedWrite
   readonly records: number
   /** To be sent once more behind itself, with the same write id: that has no effect. */
   readonly isRepeated: boolean
@@ -149,9 +152,12 @@ export function planWrite(thing: ThingLedger, habits: Habits, limit: number): Pl
     `"values":${value}`,
     ...(isKept ? [] : ['"store":false']),
     ...(isSilent ? ['"broadcast":false'] : []),
-    ...(isRepeated ? [`"id":"${crypto.randomUUID()}"`] : []),
   ]
-  return { body: `{${options.join(',')}}`, records: made.length, isRepeated, marks: thing.marks }
+  const bare = `{${options.join(',')}}`
+  const common = { records: made.length, isRepeated, marks: thing.marks }
+  if (!isRepeated) return { ...common, body: bare, in5: { body: bare } }
+  const id = crypto.randomUUID()
+  return { ...common, body: `{${[...options, `"id":"${id}"`].join(',')}}`, in5: { body: bare, id } }
 }
 
 function pickKey({ isLate, padding }: Habits): string {

@@ -79,8 +79,8 @@ function judge(report: JudgedLines, result: SoakResult, rate: number): void {
     const end = isCut ? 'cut off' : 'never cut off'
     report.line(isCut && findings.isEmpty, `${name}: ${end} behind ${taken} messages; ${findings}`)
   }
-  for (const { taken, findings } of result.retained) {
-    report.line(findings.isEmpty && taken > 0, `${taken} retained messages in the end; ${findings}`)
+  for (const { name, taken, findings } of result.retained) {
+    report.line(findings.isEmpty && taken > 0, `${name}: ${taken} retained messages in the end; ${findings}`)
   }
 }
 

@@ -30,8 +30,7 @@ async function soak(
 function findingsOf({ live, slow, sessions, joining, stuck, retained }: SoakResult): Record<string, string> {
   // A machine that is much too busy lets a session miss more than its bound, and then it may lose some.
   const bound = sessions.filter(({ mostMissed }) => mostMissed < 1_000)
-  const views = retained.map((view, index) => ({ name: `retained ${index}`, ...view }))
-  const all = [...live, ...slow, ...bound, ...joining, ...stuck, ...views]
+  const all = [...live, ...slow, ...bound, ...joining, ...stuck, ...retained]
   return Object.fromEntries(
     all.filter(({ findings }) => !findings.isEmpty).map(({ name, findings }) => [name, String(findings)]),
   )

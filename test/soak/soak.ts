@@ -59,7 +59,7 @@ export interface SoakResult {
   readonly sessions: readonly ReturningSession[]
   readonly joining: readonly JoiningSubscriber[]
   readonly stuck: readonly StuckResult[]
-  /** At each node. */
+  /** At each node, in each version. */
   readonly retained: readonly RetainedResult[]
 }
 
@@ -95,7 +95,10 @@ export async function runSoak(setup: SoakSetup): Promise<SoakResult> {
   const stuckResults = await stuck
   const all = [...live, ...slow, ...sessions]
   await untilComplete(all, setup.patience)
-  const retained = await Promise.all(nodes.map(node => checkRetained(ledger, node, nodes)))
+  const views = nodes.flatMap(node =>
+    ([4, 5] as const).map(version => checkRetained(ledger, node, nodes, version)),
+  )
+  const retained = await Promise.all(views)
   for (const subscriber of all) await subscriber.finish()
   return { load, live, slow, sessions, joining, stuck: stuckResults, retained }
 }

@@ -28,9 +28,13 @@ const patience = 120_000
 export async function getStuck(setup: LiveSetup): Promise<{ readonly gone: Promise<StuckResult> }> {
   const { name } = setup
   const check = new Check(setup)
-  const { url, password } = setup.link
+  const { version: protocolVersion = 4, url, password } = setup.link
   const { stream, socket } = await openStream({ url })
-  const client = new MqttClient(stream, { url, onMessage: message => void check.take(message) })
+  const client = new MqttClient(stream, {
+    url,
+    protocolVersion,
+    onMessage: message => void check.take(message),
+  })
   await client.connect({ clientId: name, username: 'stuck', password })
   await client.subscribeTo(...setup.subscriptions)
   // One that has read for a while has larger buffers, which take longer to fill.

@@ -34,7 +34,7 @@ export interface LiveSubscriber extends Subscriber {
 
 export interface LiveSetup extends CheckSetup {
   readonly name: string
-  readonly link: Pick<LinkSetup, 'url' | 'password' | 'bytesPerSecond'>
+  readonly link: Pick<LinkSetup, 'version' | 'url' | 'password' | 'bytesPerSecond'>
   readonly subscriptions: readonly Subscription[]
 }
 
@@ -75,7 +75,7 @@ export async function subscribeLive(setup: LiveSetup): Promise<LiveSubscriber> {
 export interface JoiningSetup {
   readonly name: string
   readonly ledger: Ledger
-  readonly link: Pick<LinkSetup, 'url' | 'password'>
+  readonly link: Pick<LinkSetup, 'version' | 'url' | 'password'>
   /** Places of things whose latest records are the last written ones. */
   readonly places: readonly number[]
   readonly qos: 0 | 1
@@ -155,7 +155,7 @@ export type Leave = 'DISCONNECT' | 'cut' | 'cut without acks' | 'takeover'
 export interface SessionSetup extends CheckSetup {
   readonly name: string
   /** It comes back over any of them. */
-  readonly links: readonly Pick<LinkSetup, 'url' | 'password'>[]
+  readonly links: readonly Pick<LinkSetup, 'version' | 'url' | 'password'>[]
   readonly subscriptions: readonly Subscription[]
   /** How it goes away, in turn. */
   readonly leaves: readonly Leave[]
@@ -163,8 +163,8 @@ export interface SessionSetup extends CheckSetup {
   readonly awayFor: number
 }
 
-/** CONNACK return code. */
-const serverUnavailable = 3
+/** Codes of CONNACK in 3.1.1 and 5. */
+const serverUnavailable: readonly (number | undefined)[] = [3, 0x88]
 /** Milliseconds. */
 const stay = { first: 1_000, most: 400, withoutAcks: 50, longest: 60_000 }
 const longestAbsence = 1_500
@@ -252,7 +252,7 @@ export class ReturningSession implements Subscriber {
         if (sessionPresent === isNew) this.findings.add('lost', `session present is ${sessionPresent}`)
         return link
       } catch (error) {
-        const isForNow = error instanceof ConnectRefused && error.returnCode === serverUnavailable
+        const isForNow = error instanceof ConnectRefused && serverUnavailable.includes(error.returnCode)
         if (!isForNow || performance.now() - begin > longestRefusal) throw error
       }
     }
@@ -261,7 +261,7 @@ export class ReturningSession implements Subscriber {
   #open(): Promise<MqttClient> {
     const { links } = this.#setup
     // A node knows only what is in the store: not what was acknowledged to another one shortly before (contract §7.4).
-    if (links.length > 1) this.#check.allowAgain(this.#latest)
+    if (new Set(links.map(({ url }) => url)).size > 1) this.#check.allowAgain(this.#latest)
     this.#latest = []
     const onMessage = (message: Message) => {
       const recognised = this.#check.take(message)
@@ -269,7 +269,7 @@ export class ReturningSession implements Subscriber {
       this.#unconfirmed.push(recognised)
       this.#latest.push(recognised)
     }
-    return openLink({ ...pick(links), clientId: this.name, clean: false, onMessage })
+    return openLink({ ...pick(links), clientId: this.name, isPersistent: true, onMessage })
   }
 
   /** Until it has got what it missed, or, one time in four, perhaps before. */

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { QoS } from 'mqtt-packet'
 import { post } from '../helpers/http-connection.ts'
-import type { MqttClient } from '../helpers/mqtt-client.ts'
+import { isOf, type MqttClient, publishPacket } from '../helpers/mqtt-client.ts'
+import { type Version, versionNames, versionOf, WriteForm } from '../helpers/mqtt-versions.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import { openLink } from './mqtt-link.ts'
 import {
@@ -74,13 +75,19 @@ interface Run {
   writes: number
 }
 
-/** Writes to one thing. */
+interface Link {
+  readonly version: Version
+  readonly client: MqttClient
+  readonly form: WriteForm
+}
+
+/** Writes to one thing, over MQTT in one version or, at several nodes, in both. */
 class Writer {
   readonly #run: Run
   readonly #thing: ThingLedger
   readonly #habits: Habits
   /** To one node; of a thing that waits for its acks, to all. */
-  readonly #links: readonly MqttClient[]
+  readonly #links: readonly Link[]
   /** For HTTP; none, unless it waits for its acks. */
   readonly #urls: readonly string[]
   #unacked = 0
@@ -90,7 +97,7 @@ class Writer {
     { habits }: LoadSetup,
     run: Run,
     thing: ThingLedger,
-    links: readonly MqttClient[],
+    links: readonly Link[],
     urls: readonly string[],
   ) {
     this.#run = run
@@ -103,9 +110,12 @@ class Writer {
   static async open(setup: LoadSetup, run: Run, thing: ThingLedger): Promise<Writer> {
     const { nodes } = setup
     const waits = thing.place % 10 < 3
-    const links = (waits ? nodes : [pick(nodes)]).map(({ mqttUrl: url }, index) =>
-      openLink({ url, clientId: `writer ${index}`, password: thing.thing.thingToken }),
-    )
+    const links = (waits ? nodes : [pick(nodes)]).map(async ({ mqttUrl: url }, index) => {
+      const version = versionOf(thing.place + index)
+      const password = thing.thing.thingToken
+      const client = await openLink({ version, url, clientId: `writer ${index}`, password })
+      return { version, client, form: new WriteForm(version) }
+    })
     const urls = waits ? nodes.map(({ url }) => url) : []
     return new Writer(setup, run, thing, await Promise.all(links), urls)
   }
@@ -122,9 +132,9 @@ class Writer {
   /** Waits until everything is committed. */
   async close(): Promise<void> {
     while (this.#unacked > 0) await delay(tick)
-    for (const link of this.#links) {
-      await link.ping().catch(() => this.#refused('connection lost'))
-      await link.disconnect()
+    for (const { version, client } of this.#links) {
+      await client.ping().catch(() => this.#refused(`connection lost in ${versionNames[version]}`))
+      await client.disconnect()
     }
   }
 
@@ -170,13 +180,21 @@ class Writer {
   }
 
   /** Resolves when the write is acked: with PUBACK or PUBREC; at QoS 0 at once. */
-  async #publish(link: MqttClient, { body, isRepeated }: PlannedWrite, qos: QoS): Promise<void> {
+  async #publish({ version, client, form }: Link, planned: PlannedWrite, qos: QoS): Promise<void> {
+    const { isRepeated } = planned
     const ref = this.#thing.thing[chance(0.5) ? 'thingId' : 'thingToken']
-    const topic = chance(0.9) ? `things/${ref}/write` : `v2/things/${ref}`
+    const write = version === 5 ? planned.in5 : planned
     const publish = async () => {
-      if (qos !== 2) return await link.publish(topic, body, { qos })
-      const messageId = await link.publishUntilPubrec(topic, body)
-      link.send({ cmd: 'pubrel', messageId })
+      const { topic, ...properties } = form.of(
+        chance(0.9) ? `things/${ref}/write` : `v2/things/${ref}`,
+        write,
+      )
+      const messageId = client.nextMessageId()
+      client.send(publishPacket(topic, write.body, { qos, messageId, ...properties }))
+      if (qos === 0) return
+      const { reasonCode = 0 } = await client.next(isOf(qos === 1 ? 'puback' : 'pubrec', messageId))
+      if (reasonCode >= 0x80) throw new Error(`acknowledged with ${reasonCode} in ${versionNames[version]}`)
+      if (qos === 2) client.send({ cmd: 'pubrel', messageId })
     }
     await Promise.all(isRepeated ? [publish(), publish()] : [publish()])
   }

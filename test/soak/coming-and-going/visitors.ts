@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { ask, createThing, type Thing, write } from '../../helpers/http-client.ts'
 import type { MqttClient } from '../../helpers/mqtt-client.ts'
+import { versionOf } from '../../helpers/mqtt-versions.ts'
 import type { ServerProcess } from '../../helpers/server-process.ts'
 import { openLink } from '../mqtt-link.ts'
 import { between, chance, pick } from '../plan.ts'
@@ -74,7 +75,8 @@ export class Visitors {
         url: this.#server.mqttUrl,
         clientId: `session ${session}`,
         password,
-        clean: false,
+        version: versionOf(session),
+        isPersistent: true,
       })
       const topic = `things/${thingId}/values/${nameOfKey(session % this.#population.keys)}`
       if (!link.connack.sessionPresent) await link.subscribeTo({ topic, qos: 1 })
@@ -127,7 +129,9 @@ export class Visitors {
   /** Over the connection of the thing, which is opened again if it was lost. */
   async #publish(place: number, { thingId, thingToken: password }: Thing, body: string): Promise<void> {
     const { mqttUrl: url } = this.#server
-    const writer = this.#writers.get(place) ?? openLink({ url, clientId: `writer ${place}`, password })
+    const writer =
+      this.#writers.get(place) ??
+      openLink({ version: versionOf(place), url, clientId: `writer ${place}`, password })
     this.#writers.set(place, writer)
     try {
       await (await writer).publish(`things/${thingId}/write`, body)
