@@ -266,10 +266,8 @@ export class ThingwireError extends Error {
   readonly reason: Reason
   /** For a refused write: one refused field of each bad record, for at most 20 records. */
   readonly errors: readonly FieldError[] | undefined
-
   /** The message without the sender's own texts, for senders of MQTT 5. */
   readonly toSender: string
-
   /** Seconds to wait before a retry, a whole number. If undefined, the door uses its default for errors that can be retried. */
   readonly retryAfter: number | undefined
 

@@ -46,7 +46,7 @@ export function decodeConnect(fields: Fields, level: number) {
   if (isOld) flags = withoutUnused(flags)
   assertFlags(flags, is5)
   const keepalive = fields.number()
-  const properties = is5 ? readProperties(fields, 'connect') : {}
+  const properties: Properties = is5 ? readProperties(fields, 'connect') : {}
   if (properties.authenticationData && properties.authenticationMethod === undefined)
     throw new MalformedPacket('authentication data without a method (MQTT5-3.1.2.11.10)', 'protocol_error')
   const clientId = fields.text()
@@ -76,23 +76,15 @@ export function decodeConnect(fields: Fields, level: number) {
   return { connect: { ...connect, ...ofWill, forBroker }, properties }
 
   function refusal(kind: ClientKind): ConnectRefused | undefined {
-    if (is5) return refusalOf5(kind, properties)
-    return startsClean ? undefined : refusalOfPersistent(kind, clientId)
+    if (is5 && kind === 'host') return new ConnectRefused('version', 'MQTT 5 needs a credential of Thingwire')
+    if (properties.authenticationMethod !== undefined)
+      return new ConnectRefused('authentication_method', 'no authentication method is served: use a password')
+    if (is5 || startsClean || kind === 'host') return undefined
+    // Such a session could not be resumed: the client does not learn the id that it gets, or has no sessions.
+    if (clientId === '') return new ConnectRefused('client_id', 'a persistent session needs a client id')
+    if (kind === 'principal') return undefined
+    return new ConnectRefused('no_credential', 'a persistent session needs a credential')
   }
-}
-
-function refusalOf5(kind: ClientKind, { authenticationMethod }: Properties): ConnectRefused | undefined {
-  if (kind === 'host') return new ConnectRefused('version', 'MQTT 5 needs a credential of Thingwire')
-  if (authenticationMethod === undefined) return undefined
-  return new ConnectRefused('authentication_method', 'no authentication method is served: use a password')
-}
-
-/** Such a session could not be resumed: the client does not learn the id that it gets, or an anonymous client has no sessions. */
-function refusalOfPersistent(kind: ClientKind, clientId: string): ConnectRefused | undefined {
-  if (kind === 'host') return undefined
-  if (clientId === '') return new ConnectRefused('client_id', 'a persistent session needs a client id')
-  if (kind === 'principal') return undefined
-  return new ConnectRefused('no_credential', 'a persistent session needs a credential')
 }
 
 /** In 3.1 and 3.1.1 the door judges the topic. */

@@ -155,16 +155,15 @@ export class Sessions {
       const due = performance.now() + session.expiry * 1_000
       await this.#parts.retries.run(async () => {
         if (isEnded) await this.#forget(clientId, open.lock)
-        else this.#endAt(clientId, session.expiry, due, await this.#keep(open, 'essential'))
+        else {
+          const lastConnected = await this.#keep(open, 'essential')
+          if (session.expiry < longestExpiry) this.#ends.set(clientId, { due, lastConnected })
+        }
       })
       if (this.#open.get(clientId) === open) this.#open.delete(clientId)
     } catch (error) {
       noteLoss(open, error)
     }
-  }
-
-  #endAt(clientId: string, expiry: number, due: number, lastConnected: number): void {
-    if (expiry < longestExpiry) this.#ends.set(clientId, { due, lastConnected })
   }
 
   /** The client's open session; undefined if it is not open under this lock. */
