@@ -25,7 +25,7 @@ const scopePattern = /^(thing\.[^:]*|session\.[^:]*|admin|anonymous\.[^:]*):/
 /** The part of a connection that `admit` fills in. */
 interface Identified {
   /** `relyOn` is called with each credential before the credential is looked up. */
-  readonly tokens: Pick<UsedTokens, 'relyOn'>
+  readonly tokens: Pick<UsedTokens, 'relyOn' | 'strikeOut'>
   principal: Principal | undefined
   readonly asked: Connect | undefined
 }
@@ -161,13 +161,15 @@ async function willOf(
     throw new ConnectRefused('will', text(shownTopic(topic, access.redactor)), text())
   }
   const credentialHash = hashToken(isToken(ref) ? ref : (known?.secret ?? ''))
-  return { thingId, credentialHash, ...kept, ...(asked?.willProperties && optionsOfWill(willProperties)) }
+  const options = asked?.willProperties && optionsOfWill(willProperties, tokens)
+  return { thingId, credentialHash, ...kept, ...options }
 }
 
-/** As of a write, which is refused when it is written. */
-function optionsOfWill(properties: Properties) {
+/** As of a write, which is refused when it is written. The store keeps them, so they must not hold tokens. */
+function optionsOfWill(properties: Properties, tokens: Identified['tokens']) {
   try {
-    return { options: writeOptionsIn(properties) }
+    const { id, ...flags } = writeOptionsIn(properties)
+    return { options: { ...flags, id: id && tokens.strikeOut(id) } }
   } catch (error) {
     if (!(error instanceof ThingwireError)) throw error
     return { refusal: error.reason }

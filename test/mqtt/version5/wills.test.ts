@@ -98,6 +98,17 @@ describe('Will Delay', () => {
   })
 })
 
+it('a will is kept without the token of its client, which may be its write id', async () => {
+  const { service, thing, connect } = await start()
+  const { thingToken } = thing
+  const properties = { userProperties: { id: thingToken } }
+  await connect({ will: { topic: writeTopicOf(thingToken), payload: reading('will'), qos: 1, properties } })
+  const [name = ''] = await service.documents('mqtt-wills/')
+  const kept = JSON.stringify(await service.things.documents.get(name))
+  expect(kept).toContain('"id"')
+  expect(kept).not.toContain(thingToken)
+})
+
 describe('a will on another topic', () => {
   it('has its properties, and begins to be over when it is published', async () => {
     const service = await DoorService.start({ topics: ['house/#'] })
