@@ -381,11 +381,13 @@ export function isMessageOn(topic: string) {
     packet.cmd === 'publish' && packet.topic === topic
 }
 
-/** All that a packet holds, in a text to be searched. */
-export function packetText(packet: object): string {
-  return JSON.stringify(packet, (_, value: { type?: string; data?: number[] } | null) =>
-    value?.type === 'Buffer' ? Buffer.from(value.data ?? []).toString('latin1') : value,
-  )
+/** All that a packet, or a part of it, holds: a text to be searched, in which nothing is escaped. */
+export function packetText(part: unknown): string {
+  if (Buffer.isBuffer(part)) return part.toString('latin1')
+  if (typeof part !== 'object' || part === null) return String(part)
+  return Object.entries(part)
+    .map(([name, value]) => `${name} ${packetText(value)}`)
+    .join('\n')
 }
 
 function bytesOf(payload: Payload): Buffer {

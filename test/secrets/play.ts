@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Thing } from '../helpers/http-client.ts'
-import { connectMqtt, isMessageOn } from '../helpers/mqtt-client.ts'
+import { connectMqtt, isMessageOn, type MqttAddress } from '../helpers/mqtt-client.ts'
 import { nodesOfTest, serverOfTest } from '../helpers/of-test.ts'
 import type { Exit, ServerProcess } from '../helpers/server-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
@@ -24,6 +24,8 @@ export interface DoorPlay {
   play(playing: Playing): Promise<void>
   /** What the errors of the player must then hold, beside `[redacted]`. */
   readonly refused?: readonly string[]
+  /** What must have been answered to who has a secret. */
+  readonly answered?: readonly string[]
 }
 
 const settings = {
@@ -113,7 +115,7 @@ const keptOfTopics = ['topic-sessions/', 'topic-queue/', 'topic-retained/', 'mqt
 function assertSeen(
   evidence: Evidence,
   thingId: string,
-  { refused = [] }: DoorPlay,
+  { refused = [], answered: toPlayer = [] }: DoorPlay,
   kept: Readonly<Record<string, readonly string[]>>,
 ): void {
   const told = ['operator', 'dashboard', 'app', 'writer'].map(name => [`a topic to the ${name}`, thingId])
@@ -123,6 +125,8 @@ function assertSeen(
     ['a message to the operator', '[redacted]'],
     ['stderr', '[redacted]'],
     ...['operator', 'dashboard'].map(name => [`a topic to the ${name}`, 'house/player/state']),
+    ['properties of a message to the operator', 'unit none'],
+    ...toPlayer.map(text => ['what was answered to who has a secret', text]),
     ...refused.map(text => [`the answer to GET /v2/things/${thingId}/errors`, text]),
     ['stdout', 'Thingwire is ready'],
   ]
@@ -248,6 +252,8 @@ async function watch(server: ServerProcess, evidence: Evidence, cast: Cast): Pro
 const lastWill = 'last will'
 const lastMessage = 'last message of all'
 
+const version5 = { protocolVersion: 5, properties: { sessionExpiryInterval: 3_600 } } as const
+
 /** Clients that come back, with QoS 2 writes that are not released, and clients with a will, open when the server ends. */
 async function leaveOpen(server: ServerProcess, { thingToken }: Thing): Promise<void> {
   const topic = `things/${thingToken}/write`
@@ -262,24 +268,26 @@ async function leaveOpen(server: ServerProcess, { thingToken }: Thing): Promise<
     { ...body('x'), id: thingToken },
   ]
   const topicSession = { username: thingToken, clientId: `house ${thingToken}`, clean: false } as const
-  const away = await connectMqtt({ url: server.mqttUrl, ...topicSession })
+  const away = await connectMqtt({ url: server.mqttUrl, ...version5, ...topicSession })
   await away.subscribeAll(['house/player/#'], 2)
   await away.disconnect()
   const willful = await connectMqtt({
-    url: server.mqttUrl,
-    username: thingToken,
-    clientId: `will ${thingToken}`,
+    ...{ url: server.mqttUrl, ...version5, username: thingToken, clientId: `will ${thingToken}` },
     will: { topic: 'house/player/will', payload: lastMessage, qos: 1 },
   })
-  await willful.publish('house/player/state', 'on', { retain: true })
+  const properties = { contentType: 'text/plain', userProperties: { unit: 'none' } }
+  await willful.publish('house/player/state', 'on', { retain: true, properties })
   await willful.publishUntilPubrec('house/player/state', 'for one who is away')
-  const opening = wills.map(async (payload, index) => {
+  const versions = [{ protocolVersion: 4 }, version5] as const
+  const willProperties = { willDelayInterval: 1, contentType: thingToken, userProperties: { id: thingToken } }
+  const opening = [...wills, ...wills].map(async (payload, index) => {
     const client = await connectMqtt({
       url: index % 2 === 0 ? server.mqttUrl : server.webSocketUrl,
-      ...(index < 2 && { username: thingToken }),
+      ...versions[index < wills.length ? 0 : 1],
+      ...(index % wills.length < 2 && { username: thingToken }),
       clientId: `${thingToken}${index}`,
-      clean: index >= 2,
-      will: { topic, payload, qos: 1 },
+      clean: index % wills.length >= 2,
+      will: { topic, payload, qos: 1, properties: willProperties },
     })
     await client.subscribeAll([`things/${thingToken}/#`, `v2/things/${thingToken}`])
     await client.publishUntilPubrec(topic, body(`in flight ${index}`))
@@ -292,18 +300,27 @@ async function leaveOpen(server: ServerProcess, { thingToken }: Thing): Promise<
  * nothing that the server says of itself is to hold it.
  */
 async function talk(server: ServerProcess, { talker }: Cast, round: string): Promise<void> {
-  const { thingToken: token } = talker
+  for (const version of [{ protocolVersion: 4 }, version5] as const)
+    await talkIn({ url: server.mqttUrl, ...version }, talker, round)
+}
+
+async function talkIn(address: MqttAddress, { thingToken: token }: Thing, round: string): Promise<void> {
   const topic = `house/talker/${token}`
-  const session = { url: server.mqttUrl, username: token, clientId: 'talker', clean: false }
-  const client = await connectMqtt({ ...session, will: { topic, payload: token, qos: 1, retain: true } })
+  const properties = {
+    ...{ contentType: token, responseTopic: `${topic}/answers`, correlationData: Buffer.from(token) },
+    userProperties: { [token]: token },
+  }
+  const session = { ...address, username: token, clientId: 'talker', clean: false }
+  const will = { topic, payload: token, qos: 1, retain: true, properties } as const
+  const client = await connectMqtt({ ...session, will })
   await client.subscribeAll([`${topic}/#`, `house/talker/+/${round}`], 2)
   for (const qos of [0, 1, 2] as const) {
-    await client.publish(`${topic}/${round}`, token, { qos, retain: true })
+    await client.publish(`${topic}/${round}`, token, { qos, retain: true, properties })
     await client.next(isMessageOn(`${topic}/${round}`))
   }
   await client.destroy()
   const other = await connectMqtt({ ...session, clientId: 'other', clean: true })
-  await other.publish(`${topic}/${round}`, `owed ${token}`)
+  await other.publish(`${topic}/${round}`, `owed ${token}`, { properties })
   await other.publish(topic, '', { retain: true })
   await other.unsubscribe(`${topic}/#`)
   await other.disconnect()

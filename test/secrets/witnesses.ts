@@ -1,5 +1,5 @@
 import { type Thing, write } from '../helpers/http-client.ts'
-import { connectMqtt, isOf, type MqttClient } from '../helpers/mqtt-client.ts'
+import { connectMqtt, isOf, type MqttClient, packetText } from '../helpers/mqtt-client.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import { StreamClient } from '../http/stream-client.ts'
 import type { Evidence } from './evidence.ts'
@@ -23,14 +23,16 @@ export function callWitnesses(server: ServerProcess, evidence: Evidence) {
   }
   return {
     untilTold,
-    /** Has somebody subscribe who may see a thing, and knows no secret but his own. */
+    /** Has somebody subscribe who may see a thing, and knows no secret but his own: in one version or the other. */
     watch: async (name: string, password: string, filters: readonly string[], clean = true) => {
       const url = clients.size % 2 === 0 ? server.mqttUrl : server.webSocketUrl
-      const session = { username: name, password, clientId: name, clean }
-      const client = await connectMqtt({ url, ...session, deadline: 60_000 })
+      const protocolVersion = clients.size % 4 < 2 ? 5 : 4
+      const properties = clean ? {} : { sessionExpiryInterval: 3_600 }
+      const session = { username: name, password, clientId: name, clean, properties }
+      const client = await connectMqtt({ url, protocolVersion, ...session, deadline: 60_000 })
       clients.set(name, client)
       const granted = await client.subscribeAll(filters)
-      if (granted.includes(128)) throw new Error(`${name} may not see what it is to witness`)
+      if (granted.some(code => code >= 128)) throw new Error(`${name} may not see what it is to witness`)
     },
     /** @param path with the session token of the witness, which is not in what the stream sends */
     stream: async (name: string, path: string, headers: Readonly<Record<string, string>> = {}) => {
@@ -49,9 +51,10 @@ export function callWitnesses(server: ServerProcess, evidence: Evidence) {
     end: async () => {
       for (const [name, client] of clients) {
         await client.destroy()
-        for (const { topic, payload } of client.received.filter(isOf('publish'))) {
+        for (const { topic, payload, properties } of client.received.filter(isOf('publish'))) {
           evidence.add('told', `a topic to the ${name}`, topic)
           evidence.add('told', `a message to the ${name}`, payload)
+          evidence.add('told', `properties of a message to the ${name}`, packetText(properties))
         }
       }
       for (const stream of streams.values()) await stream.destroy()
