@@ -58,7 +58,11 @@ const kept: readonly Kept[] = [
     'wills, to be written once, and none of clients that are back or took leave',
     'wills',
     willPoints,
-    ['after the commit of a will, in a shutdown', 'before the commit of a will, after its grace'],
+    [
+      'random moment',
+      'after the commit of a will, in a shutdown',
+      'before the commit of a will, after its grace',
+    ],
   ],
 ]
 

@@ -12,7 +12,7 @@ import { type PlannedWrite, planWrite, wayIn } from './writes.ts'
 /** In each round, of each kind, half of them in version 5. */
 const clients = 4
 /** In version 5, by which the Will Delay is longer than the grace, milliseconds. */
-const longer = 2_000
+const longer = 3_000
 
 interface Testator {
   readonly version: Version
