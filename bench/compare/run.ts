@@ -1,6 +1,5 @@
 import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
-import { fillStore } from '../peers/product.ts'
 import { makeBenchDirectory, readOptions, report } from '../program.ts'
 import { besideBefore, closeTimes, compare, type Outcome } from './comparison.ts'
 import { comparisons } from './measures.ts'
@@ -20,7 +19,7 @@ const values = readOptions({
   records: 2_000_000,
   /** Where the stores are: a directory on the disk that is to be measured. */
   directory: tmpdir(),
-  /** Other trees, built, to be measured in the place of the peers. */
+  /** Other trees, built, to be measured in the place of the peers; the earliest first. */
   before: [],
 })
 const { rounds, seconds, records } = values
@@ -37,6 +36,10 @@ if (chosen.length === 0) throw new Error(`no measure is called ${values.only}`)
 const directory = await makeBenchDirectory(values.directory)
 const outcomes: Outcome[] = []
 console.log(await describeMachine(directory))
+// By the earliest build: it may not know the format of a later one.
+const { fillStore }: typeof import('../peers/product.ts') = await import(
+  values.before[0] ? resolve(values.before[0], 'bench/peers/product.ts') : '../peers/product.ts'
+)
 const filled = await fillStore(directory, records, done =>
   report(`the store holds ${done.toLocaleString('en')} records`),
 )
