@@ -2,7 +2,6 @@ import { isOperatorsWrite } from '../../access/principal.ts'
 import { promiseOf, settle, type Ticket } from '../../core/async/ticket.ts'
 import { Turns } from '../../core/async/turns.ts'
 import type { WriteOptions } from '../../core/parse.ts'
-import { isRateExceeded } from '../../core/refusals/door-refusals.ts'
 import { mayWrite } from '../../core/topics/topic-grant.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { Connection, CountFailure } from '../connection/connection.ts'
@@ -130,7 +129,7 @@ export class PublishDoor {
     })
   }
 
-  /** Whether the packet is acknowledged although it is refused. */
+  /** Whether the connection goes on although the packet is refused. */
   #isAcknowledged({ qos }: Publish, error: unknown): error is ThingwireError {
     return this.#connection.codec.acknowledges(error, qos)
   }
@@ -160,13 +159,8 @@ export class PublishDoor {
     try {
       await this.#relaying?.publish(packet, arrival)
     } catch (error) {
-      if (
-        !(error instanceof ThingwireError) ||
-        (!this.#isAcknowledged(packet, error) && !isDropped(packet, error))
-      )
-        throw error
-      await this.#noteRefused(packet, error)
-      if (this.#isAcknowledged(packet, error)) throw error
+      if (this.#isAcknowledged(packet, error)) await this.#noteRefused(packet, error)
+      throw error
     }
   }
 
@@ -233,7 +227,7 @@ export class PublishDoor {
     ticket: Ticket<unknown>,
     arrival: Arrival | undefined,
   ): undefined {
-    const { topic, qos, payload: body } = packet
+    const { topic, payload: body } = packet
     const { ingest } = this.#parts.things
     const isRefused = typeof thingId !== 'string'
     if (!isRefused && arrival && isResend(thingId, packet, arrival))
@@ -257,10 +251,11 @@ export class PublishDoor {
     try {
       ingest.submit({ thingId, door: 'mqtt', body, options, isOperators, lock, documents, sender }, answered)
     } catch (error) {
+      if (this.#isAcknowledged(packet, error))
+        return settle(answered, this.#refuseWrite(thingId, packet, error))
       // Later packets that came in the same read of the socket must not be written.
-      if (qos !== 0) this.#hasFailed = true
-      if (qos !== 0 || !(error instanceof ThingwireError) || !isRateExceeded(error)) throw error
-      settle(ticket, ingest.noteRefused({ thingId, door: 'mqtt', error, body }))
+      this.#hasFailed = true
+      throw error
     }
   }
 
@@ -308,11 +303,6 @@ export class PublishDoor {
     if (thingId === undefined) onElsewhere(this.#connection, error)
     else await things.ingest.noteRefused({ thingId, door: 'mqtt', error, body: packet.payload })
   }
-}
-
-/** Whether the message is dropped. At QoS 0, messages over the rate are dropped: clients would not send them again anyway. */
-function isDropped({ qos }: Publish, error: ThingwireError): boolean {
-  return qos === 0 && isRateExceeded(error)
 }
 
 /** Publishes the messages of one connection on topics that are not Thingwire's, in the order of arrival. */

@@ -22,10 +22,11 @@ export class RejectedConnections {
     this.#ingest = ingest
   }
 
-  refused(connection: Connection, { why, returnCode, message }: ConnectRefused): void {
+  refused(connection: Connection, refusal: ConnectRefused): void {
     // Neither is the client's fault.
-    if (why === 'unavailable' || why === 'replaced') return
-    this.#report(connection, new ThingwireError('connect_refused', `CONNACK ${returnCode}: ${message}`))
+    if (refusal.why === 'unavailable' || refusal.why === 'replaced') return
+    const text = `CONNACK ${connection.codec.refusalCode(refusal)}: ${refusal.message}`
+    this.#report(connection, new ThingwireError('connect_refused', text))
   }
 
   /** @param error the error that closed the connection, if any */

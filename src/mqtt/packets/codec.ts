@@ -1,3 +1,4 @@
+import { isRateExceeded } from '../../core/refusals/door-refusals.ts'
 import { catalogue, ThingwireError } from '../../errors.ts'
 import { encode, encodeAck, encodePublish, type OutgoingPublish } from './encode.ts'
 import type { BegunSession, ConnectRefused, FilterOutcome, PublishOutcome } from './outcomes.ts'
@@ -10,6 +11,8 @@ export interface Codec {
   /** Accepts CONNECT. */
   connack(session: BegunSession): Buffer
   connackRefusal(refusal: ConnectRefused): Buffer
+  /** The code in that packet, for people. */
+  refusalCode(refusal: ConnectRefused): string
   /** @returns undefined if the client takes no packet of this size */
   publish(publish: OutgoingPublish): Buffer | undefined
   /** The payload with which Aedes writes a relayed message as a PUBLISH for the client (see `fromBroker`). */
@@ -20,7 +23,10 @@ export interface Codec {
    * @param packets the complete packets in `bytes`
    */
   fromBroker(bytes: Buffer, packets: readonly Buffer[]): readonly ForClient[]
-  /** Whether a PUBLISH that is refused with this error is acknowledged; otherwise the connection is closed. */
+  /**
+   * Whether a PUBLISH that is refused with this error is acknowledged, or dropped at QoS 0; otherwise the connection is closed. Over
+   * the rate, messages at QoS 0 are dropped: clients would not send them again anyway.
+   */
   acknowledges(error: unknown, qos: QoS): error is ThingwireError
   /** PUBACKs and PUBRECs, in the order of the outcomes; empty if all are of QoS 0. */
   acks(outcomes: readonly PublishOutcome[]): Buffer
@@ -57,11 +63,13 @@ export const mqtt311: Codec = {
   mostUnacked: { received: mostPacketIds, sent: mostPacketIds },
   connack: ({ isPresent }) => encode({ cmd: 'connack', returnCode: 0, sessionPresent: isPresent }, 4),
   connackRefusal: ({ returnCode }) => connackRefusal(returnCode),
+  refusalCode: ({ returnCode }) => String(returnCode),
   publish: encodePublish,
   relayedPayload: payload => payload,
   fromBroker: bytes => [{ bytes }],
-  acknowledges: (error): error is ThingwireError =>
-    error instanceof ThingwireError && catalogue[error.reason].mqtt === 'report',
+  acknowledges: (error, qos): error is ThingwireError =>
+    error instanceof ThingwireError &&
+    (catalogue[error.reason].mqtt === 'report' || (qos === 0 && isRateExceeded(error))),
   acks: acksWithoutReasons,
   pubcomp: messageId => encodeAck(types.pubcomp, messageId),
   suback: (messageId, outcomes) => {

@@ -103,8 +103,16 @@ export class Codec5 implements Codec {
 
   connackRefusal({ why, toSender: reasonString }: ConnectRefused): Buffer {
     this.#isRefused = true
-    const reasonCode = connectRefusals[why][1]
-    return encode({ cmd: 'connack', reasonCode, sessionPresent: false, properties: { reasonString } }, 5)
+    return this.#connack(connectRefusals[why][1], { reasonString })
+  }
+
+  refusalCode({ why }: ConnectRefused): string {
+    return `0x${connectRefusals[why][1].toString(16)}`
+  }
+
+  #connack(reasonCode: number, reasons: Reasons): Buffer {
+    const packet = { cmd: 'connack', reasonCode, sessionPresent: false } as const
+    return this.#fitting(reasons, properties => encode({ ...packet, properties }, 5))
   }
 
   publish(publish: OutgoingPublish): Buffer | undefined {
@@ -224,11 +232,8 @@ export class Codec5 implements Codec {
       error instanceof ThingwireError
         ? reasonsOf(error)
         : { reasonString: isExplained ? error.message : 'the server has failed' }
-    return this.#fitting(reasons, properties =>
-      this.#isAnswered
-        ? encode({ cmd: 'disconnect', reasonCode, properties }, 5)
-        : encode({ cmd: 'connack', reasonCode, sessionPresent: false, properties }, 5),
-    )
+    if (!this.#isAnswered) return this.#connack(reasonCode, reasons)
+    return this.#fitting(reasons, properties => encode({ cmd: 'disconnect', reasonCode, properties }, 5))
   }
 }
 

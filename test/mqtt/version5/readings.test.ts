@@ -154,6 +154,21 @@ describe('the answer to a write', () => {
     expect(await service.values(thing, 'n')).toEqual([1, 3])
   })
 
+  it('comes to a write at QoS 0 that is dropped for its rate', async () => {
+    const service = await DoorService.start({ limits: { recordsPerSecond: 1 } })
+    const thing = await service.createThing()
+    const client = await service.connectThing(thing, version5)
+    const [topic, responseTopic] = [writeTopicOf(thing.thingId), `things/${thing.thingId}/answers`]
+    await client.subscribe(responseTopic)
+    const values = Array.from({ length: 1_000 }, (_, value) => ({ key: 'debt', value }))
+    await client.publish(topic, { values })
+    const correlationData = Buffer.from('a')
+    await client.publish(topic, reading(1), { qos: 0, properties: { responseTopic, correlationData } })
+    const { payload, properties } = await client.next(isOf('publish'))
+    expect(properties).toMatchObject({ correlationData })
+    expect(JSON.parse(payload.toString())).toMatchObject({ code: 429, reason: 'record_rate_exceeded' })
+  })
+
   it('goes to nobody who has not subscribed', async () => {
     const { thing, client, topic } = await start()
     const responseTopic = `things/${thing.thingId}/answers`
