@@ -54,19 +54,6 @@ describe('the ack of a write in version 5', () => {
     expect(await service.values(thing, 'n')).toEqual([])
   })
 
-  it.each<[string, Payload, number]>([
-    ['no UTF-8', Buffer.from([0xff]), 0x99],
-    ['no JSON', 'x', 0x99],
-    ['another JSON', '[]', 0x99],
-    ['no values', { values: [] }, 0x83],
-    ['too many records', { values: Array.from({ length: 10_001 }, () => ({ key: 'n', value: 1 })) }, 0x97],
-    ['a value that is too large', reading('x'.repeat(65_536)), 0x97],
-    ['a flag that is none', { ...reading(1), store: 1 }, 0x83],
-  ])('says what is wrong with %s', async (_, payload, code) => {
-    const { client, topic } = await start()
-    expect((await ackOf(client, topic, payload)).reasonCode).toBe(code)
-  })
-
   it('says that the thing has too many resources', async () => {
     const { client, topic } = await start({ limits: { resourcesPerThing: 1 } })
     await client.publish(topic, reading(1))
