@@ -28,6 +28,6 @@ export interface Observer {
   fannedOut(seconds: number): void
   /** A message on a topic that does not belong to a thing (contract §7.10) was relayed. */
   relayed(): void
-  /** Messages for a persistent session were dropped because too many were waiting. */
+  /** Messages were dropped: too many were waiting for a persistent session, or the client takes none so large. */
   dropped(messages: number): void
 }

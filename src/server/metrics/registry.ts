@@ -85,7 +85,7 @@ function metricsOfDoors({ things, observations }: MetricSources): Metrics {
       () => observations.relayedMessages,
     ),
     thingwire_mqtt_messages_dropped_total: counter(
-      'Messages that persistent sessions missed and never get, because there were too many.',
+      'Messages that clients never get: too many for a session that is away, or too large for a client of MQTT 5.',
       () => observations.droppedMessages,
     ),
   }

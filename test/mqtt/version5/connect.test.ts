@@ -175,6 +175,20 @@ describe('a session of version 5', () => {
     expect((await connect(options)).connack.sessionPresent).toBe(false)
   })
 
+  it('that is over is not found, although it is still in the store', async () => {
+    const { service, connect } = await start()
+    const options = { clientId: 'board', clean: false, properties: { sessionExpiryInterval: 100 } }
+    await (await connect(options)).disconnect()
+    await expect.poll(() => service.documents('mqtt-sessions/')).toHaveLength(1)
+    const [name = ''] = await service.documents('mqtt-sessions/')
+    const isLeft = async () => (await service.things.documents.get(name))?.isInUse === false
+    await expect.poll(isLeft).toBe(true)
+    const session = await service.things.documents.get(name)
+    const lastConnected = Number(session?.lastConnected) - 100_000
+    await service.things.documents.put({ [name]: { ...session, lastConnected } }, 'keep')
+    expect((await connect(options)).connack.sessionPresent).toBe(false)
+  })
+
   it('changes its expiry at DISCONNECT, but not from none', async () => {
     const { service, connect } = await start()
     const options = { clientId: 'board', clean: false }

@@ -2,7 +2,7 @@ import type { IPublishPacket } from 'mqtt-packet'
 import { describe, expect, it } from 'vitest'
 import type { TopicGrant } from '../../../src/core/topics/topic-grant.ts'
 import { type ConnectOptions, isOf, type MqttAddress, type MqttClient } from '../../helpers/mqtt-client.ts'
-import { DoorService } from '../door-service.ts'
+import { DoorService, reading, writeTopicOf } from '../door-service.ts'
 
 const version5 = { protocolVersion: 5 } as const
 const everything: readonly TopicGrant[] = [
@@ -100,6 +100,43 @@ describe('the properties of a message on another topic', () => {
     const old = await again.connectTopics(everything)
     await old.subscribe('house/#', 2)
     expect(await old.next(isOf('publish'))).toMatchObject({ payload: Buffer.from('text'), retain: true })
+  })
+
+  it('keep their order byte by byte', async () => {
+    const { connect } = await start()
+    const [publisher, reader] = [await connect(), await connect()]
+    await reader.subscribe('house/a')
+    const came: Buffer[] = []
+    reader.stream.on('data', bytes => came.push(bytes))
+    const text = (content: string) => [0, content.length, ...Buffer.from(content)]
+    const pair = (name: string, value: string) => [38, ...text(name), ...text(value)]
+    const given = [
+      ...pair('a', '1'),
+      ...pair('b', '2'),
+      3,
+      ...text('t'),
+      ...pair('a', '3'),
+      1,
+      1,
+      9,
+      ...text('c'),
+    ]
+    const content = [...text('house/a'), 0, 1, given.length, ...given, 120]
+    publisher.sendBytes(Buffer.from([0x32, content.length, ...content]))
+    await reader.next(isOf('publish'))
+    expect(Buffer.concat(came).includes(Buffer.from([given.length, ...given, 120]))).toBe(true)
+  })
+
+  it('are read behind a topic alias', async () => {
+    const { connect } = await start()
+    const [publisher, reader] = [await connect(), await connect()]
+    await reader.subscribe('house/#')
+    for (const topic of ['house/a', '', 'house/b', ''])
+      await publisher.publish(topic, 'x', { properties: { topicAlias: 1, contentType: 'a' } })
+    const got = []
+    for (const _ of [1, 2, 3, 4]) got.push(await reader.next(isOf('publish')))
+    expect(got.map(({ topic }) => topic)).toEqual(['house/a', 'house/a', 'house/b', 'house/b'])
+    expect(got.map(seen)).toEqual(Array(4).fill({ contentType: 'a', userProperties: {} }))
   })
 
   it('count in the size of what is retained', async () => {
@@ -255,7 +292,7 @@ describe('a subscription identifier', () => {
 })
 
 describe('the bounds of a client of version 5 on other topics', () => {
-  it('Receive Maximum holds back messages of both kinds of topics together', async () => {
+  it('Receive Maximum holds back messages at QoS 1 and 2', async () => {
     const { service, connect } = await start()
     const reader = await connect({ properties: { receiveMaximum: 2 }, acknowledges: false })
     await reader.subscribe('house/#', 2)
@@ -276,6 +313,33 @@ describe('the bounds of a client of version 5 on other topics', () => {
     await expect.poll(async () => texts()).toEqual(['0', '1', '2', '3', '4'])
     expect(reader.received.filter(isOf('pubrel'))).toEqual([])
     expect(await service.documents('topic-queue/')).toEqual([])
+  })
+
+  it('Receive Maximum holds back messages of both kinds of topics together', async () => {
+    const { service, connect } = await start()
+    const thing = await service.createThing()
+    await service.things.registry.setTopics(thing.thingId, everything)
+    const options = { password: thing.thingToken, properties: { receiveMaximum: 2 }, acknowledges: false }
+    const reader = await connect(options)
+    await reader.subscribe('house/#', 2)
+    await reader.subscribeTo({ topic: `things/${thing.thingId}/values/n`, qos: 1, rh: 2 })
+    const publisher = await connect({ password: thing.thingToken })
+    for (const value of ['0', '1', '2']) {
+      await publisher.publish('house/a', value)
+      await publisher.publish(writeTopicOf(thing.thingId), reading(value))
+    }
+    const got = () => reader.received.filter(isOf('publish'))
+    for (let acked = 0; acked < 6; acked++) {
+      await expect.poll(async () => got().length).toBe(Math.min(acked + 2, 6))
+      await reader.ping()
+      expect(got()).toHaveLength(Math.min(acked + 2, 6))
+      reader.send({ cmd: 'puback', messageId: got()[acked]?.messageId ?? 0 })
+    }
+    const [house, things] = ['house/a', `things/${thing.thingId}/values/n`].map(topic =>
+      got().filter(message => message.topic === topic),
+    )
+    expect(house?.map(({ payload }) => String(payload))).toEqual(['0', '1', '2'])
+    expect(things?.map(({ payload }) => JSON.parse(String(payload)).value)).toEqual(['0', '1', '2'])
   })
 
   it.each([1, 2] as const)(

@@ -229,6 +229,24 @@ describe('topic aliases towards a client', () => {
       ],
     ])
   })
+
+  it('are 64 at most, however many it takes', async () => {
+    const { service, thing, client, topic } = await start()
+    const properties = { topicAliasMaximum: 65_535 }
+    const reader = await service.connectThing(thing, { ...version5, properties })
+    await reader.subscribe(`things/${thing.thingId}/values/#`)
+    for (const _ of [1, 2]) {
+      const keys = Array.from({ length: 66 }, (_, place) => ({ key: `k${place}`, value: 1 }))
+      await client.publish(topic, { values: keys })
+    }
+    const seen: unknown[] = []
+    for (let count = 0; count < 132; count++) {
+      const { topic, properties } = await reader.next(isOf('publish'))
+      seen.push([topic.split('/').at(-1), properties?.topicAlias])
+    }
+    const named = Array.from({ length: 66 }, (_, place) => [`k${place}`, place < 64 ? place + 1 : undefined])
+    expect(seen).toEqual([...named, ...named.map(([key, alias]) => [alias ? '' : key, alias])])
+  })
 })
 
 describe('a will that is a write', () => {

@@ -145,6 +145,16 @@ describe('the metrics of a server', () => {
     }
   })
 
+  it('count a message that is over the Maximum Packet Size of a client', async () => {
+    const server = await startWatched()
+    const thing = await createThing(server)
+    const modern = { ...server.mqtt, protocolVersion: 5, username: thing.thingToken } as const
+    const reader = await connectMqtt({ ...modern, properties: { maximumPacketSize: 50 } })
+    await reader.subscribe(`things/${thing.thingId}/values/n`)
+    await write(server, thing, reading(1))
+    await eventually(() => server.sample('thingwire_mqtt_messages_dropped_total')).toBe(1)
+  })
+
   it('tell how many things and persistent sessions there are, and what the store takes', async () => {
     const server = await startWatched()
     const thing = await createThing(server)
