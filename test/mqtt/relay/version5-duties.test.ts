@@ -153,6 +153,74 @@ const duties: readonly Duty[] = [
     },
   },
   {
+    name: 'a will comes with its properties at another node, when its delay is over',
+    run: async (house, base) => {
+      const reader = await house.connect('there', version5)
+      await reader.subscribe(`${base}/will`, 1)
+      const will = { topic: `${base}/will`, payload: 'gone', qos: 1 as const, retain: true }
+      const options = { ...(await comer5(house, 'testator')), ...kept }
+      const withDelay = { will: { ...will, properties: { ...properties, willDelayInterval: 1 } } }
+      await (await house.connect('here', { ...options, ...withDelay })).destroy()
+      const message = await messageOn(reader, `${base}/will`)
+      expect([textOf(message), seen(message)]).toEqual(['gone', properties])
+      const late = await house.connect('here', version5)
+      await late.subscribe(`${base}/will`, 1)
+      expect(seen(await messageOn(late, `${base}/will`))).toEqual(properties)
+    },
+  },
+  {
+    name: 'Message Expiry is counted down, and what is over is neither kept nor retained for another node',
+    run: async (house, base) => {
+      const options = await comer5(house, 'expiry')
+      const away = await house.connect('here', options)
+      await away.subscribe(`${base}/kept/#`, 1)
+      await away.destroy()
+      const publisher = await house.connect('here', version5)
+      for (const [name, messageExpiryInterval] of [
+        ['over', 1],
+        ['long', 100],
+      ] as const) {
+        await publisher.publish(`${base}/kept/${name}`, name, { properties: { messageExpiryInterval } })
+        const retained = { retain: true, properties: { messageExpiryInterval } }
+        await publisher.publish(`${base}/retained/${name}`, name, retained)
+      }
+      await new Promise(resolve => setTimeout(resolve, 1_500))
+      const back = await house.connect('there', options)
+      await back.subscribe(`${base}/retained/#`, 1)
+      const got = [await back.next(isOf('publish')), await back.next(isOf('publish'))]
+      expect(got.map(message => textOf(message))).toEqual(['long', 'long'])
+      for (const { properties } of got) expect(properties?.messageExpiryInterval).toBeLessThan(100)
+      await passed(publisher, back, `${base}/kept/mark`)
+      expect(copiesTo(back, `${base}/kept/over`)).toEqual([])
+      expect(copiesTo(back, `${base}/retained/over`)).toEqual([])
+    },
+  },
+  {
+    name: 'Retain As Published and Retain Handling hold on whichever node the client comes back',
+    run: async (house, base) => {
+      const options = await comer5(house, 'retain')
+      const publisher = await house.connect('here', version5)
+      await publisher.publish(`${base}/a`, 'retained', { retain: true })
+      for (const [node, shown] of [
+        ['here', ['retained true']],
+        ['there', []],
+      ] as const) {
+        const reader = await house.connect(node, options)
+        await reader.subscribeTo({ topic: `${base}/a`, qos: 1, rap: true, rh: 1 })
+        await reader.subscribeTo({ topic: `${base}/+`, qos: 1, rh: 2 })
+        await publisher.publish(`${base}/a`, 'retained', { retain: true })
+        await passed(publisher, reader, `${base}/mark`)
+        const flags = reader.received
+          .filter(isOf('publish'))
+          .filter(({ topic }) => topic === `${base}/a`)
+          .map(({ payload, retain }) => `${payload} ${retain}`)
+        expect(flags).toEqual([...shown, 'retained true'])
+        await reader.ping()
+        await reader.destroy()
+      }
+    },
+  },
+  {
     name: 'No Local keeps a message from its publisher, also while it is away',
     run: async (house, base) => {
       const options = await comer5(house, 'local')
