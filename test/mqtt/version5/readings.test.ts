@@ -61,6 +61,12 @@ describe('the properties of a write', () => {
       headers: { 'Idempotency-Key': 'a' },
     })
     expect(response.status).toBe(201)
+    const other = { ...reading(4), id: 'b' }
+    const ack = await ackOf(client, topic, other, { userProperties: { id: 'c' } })
+    expect(ack).toMatchObject({
+      reasonCode: 0x83,
+      properties: { userProperties: { reason: 'invalid_write_id' } },
+    })
     expect(await service.values(thing, 'n')).toEqual([1])
   })
 
