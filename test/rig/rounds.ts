@@ -156,7 +156,12 @@ export class Rounds {
       acks: this.acks - acked,
       violations: [...this.#firstOf(found), ...unexpected.filter(answer => !late.test(answer))],
       overdue: [...overdue, ...wills, ...unexpected.filter(answer => late.test(answer))],
-      notes: [this.acksOverMqtt(ackedOverMqtt), ...notes, ...ofWills, ...describe(answers)],
+      notes: [
+        ...(this.acks > 0 ? [this.acksOverMqtt(ackedOverMqtt)] : []),
+        ...notes,
+        ...ofWills,
+        ...describe(answers),
+      ],
     }
   }
 

@@ -220,7 +220,8 @@ export class Writers implements Participant {
 
   async #connect(device: Device, place: number): Promise<void> {
     await untilDone(async number => {
-      const node = await this.#service.reach(place + number)
+      // Neighbours, of which one is of version 5, go to the same node.
+      const node = await this.#service.reach(Math.floor(place / 2) + number)
       const returnCode = await device.connect(node.mqttUrl)
       if (returnCode !== 0) {
         this.#count(`${device.versionName}: CONNACK ${returnCode}`)
