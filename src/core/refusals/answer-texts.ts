@@ -1,4 +1,4 @@
-import type { FieldError, Reason } from '../../errors.ts'
+import type { ThingwireError } from '../../errors.ts'
 import type { WriteAnswer } from '../ports.ts'
 
 const created = { status: 'created', message: 'created' }
@@ -9,13 +9,8 @@ export function createdText({ rejected }: WriteAnswer): string {
   return rejected ? JSON.stringify({ ...created, rejected }) : allCreated
 }
 
-export interface Refused {
-  /** Of HTTP. */
-  readonly status: number
-  readonly reason: Reason
-  readonly message: string
-  readonly errors?: readonly FieldError[] | undefined
-}
+export type Refused = Pick<ThingwireError, 'status' | 'reason' | 'message'> &
+  Partial<Pick<ThingwireError, 'errors'>>
 
 /** The answer to a refused request, as JSON (contract §6.1). */
 export function errorText({ status, reason, message, errors }: Refused): string {

@@ -191,8 +191,7 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     const assignedClientId = this.admission?.assignedClientId
     const { principal } = this
     const answers = principal?.kind === 'thing' ? answersTopic(principal.thingId) : undefined
-    const session = { isPresent: wasPresent, expiry, assignedClientId, answersTopic: answers }
-    this.send(this.codec.connack(session))
+    this.send(this.codec.connack({ isPresent: wasPresent, expiry, assignedClientId, answersTopic: answers }))
     this.resume()
   }
 

@@ -196,9 +196,8 @@ export class LiveClient implements Subscriber {
    * @param topic `things/<ref>/answers/…` @param text JSON, as HTTP answers
    */
   answerWrite(thingId: string, topic: string, text: string, correlationData: Buffer | undefined): void {
-    const copies = this.#session?.interests.inAnswer(thingId, topic) ?? []
     const payload = Buffer.from(text)
-    for (const copy of copies)
+    for (const copy of this.#session?.interests.inAnswer(thingId, topic) ?? [])
       this.#outbox.push({ thingId, topic: () => topic, payload, correlationData, ...copy })
   }
 

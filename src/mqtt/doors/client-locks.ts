@@ -1,7 +1,7 @@
 import { type Lock, LockLost, type Locks, type TakenLock } from '../../core/locks.ts'
 import type { Connection } from '../connection/connection.ts'
 import { ConnectionClosed } from '../packets/outcomes.ts'
-import { clientLock } from '../sessions/client-lock.ts'
+import { clientLock } from '../sessions/session.ts'
 
 /** The locks of clients (contract §4.2). A client's newest connection, on any node, replaces the previous one (MQTT-3.1.4-2). */
 export class ClientLocks {

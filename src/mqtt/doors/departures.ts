@@ -84,7 +84,10 @@ export class Departures {
     const { retries, wills } = this.#parts
     // No lock is passed: if the lock was lost, discarding would fail, and the lock's next owner would write the void will.
     if (isVoid) await retries.run(() => wills.discard(name, undefined))
-    else if (!this.#isClosing) await wills.leaveOrWrite(name, will, lock, Math.min(will.delay ?? 0, expiry))
+    else if (!this.#isClosing) {
+      const delay = Math.min(will.delay ?? 0, expiry)
+      await wills.leaveOrWrite(name, { ...will, delay }, lock)
+    }
     // `leaveWills` missed this will, since the client was still being admitted.
     else if (!this.#orphanedWills.has(name)) await this.#leaveAll([name])
   }

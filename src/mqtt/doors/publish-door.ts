@@ -351,7 +351,6 @@ class RelayDoor {
       const { principal, session, lock } = this.#connection
       const documents = session && arrival && inFlightDocuments(session, messageId, arrival)
       const { carried, messageExpiry } = properties
-      const isMortal = messageExpiry !== undefined
       // Without a spread, which would take as long as the rest of the way.
       const message: RelayedMessage = {
         topic,
@@ -360,7 +359,7 @@ class RelayDoor {
         isRetained: retain,
         from: clientId,
         properties: carried,
-        expiresAt: isMortal ? clock.now() + messageExpiry * 1_000 : undefined,
+        expiresAt: messageExpiry === undefined ? undefined : clock.now() + messageExpiry * 1_000,
       }
       const publishing = this.#relay.publish(message, { documents: documents ?? {}, lock })
       turn.done()

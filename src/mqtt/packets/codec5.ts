@@ -127,7 +127,7 @@ export class Codec5 implements Codec {
     ]
     const packet = encodePublish(
       known === undefined ? publish : { ...publish, topic: '' },
-      properties.length === 0 ? noProperties : writeProperties(...properties),
+      properties.length === 0 ? noProperties : writeProperties(properties),
     )
     if (!this.#takes(packet)) return undefined
     if (known === undefined && topicAlias !== undefined) {
@@ -149,13 +149,13 @@ export class Codec5 implements Codec {
       return Buffer.concat([noProperties, payload])
     const end = Buffer.of(2, 0, 0, 0, 0)
     end.writeUInt32BE(expiry ?? 0, 1)
-    const written = writeProperties(
+    const parts = [
       ...(isRetained ? [Buffer.of(retainMark)] : []),
       ...(properties ? [properties] : []),
       ...(expiry === undefined ? [] : [end]),
       ...identifierIn(identifier),
-    )
-    return Buffer.concat([written, payload])
+    ]
+    return writeProperties(parts, payload)
   }
 
   fromBroker(_bytes: Buffer, packets: readonly Buffer[]): readonly ForClient[] {
@@ -262,9 +262,8 @@ function identifierIn(identifier: number): readonly Buffer[] {
 function withRetain(packet: Buffer, { firstByte, start }: Header, place: number): Buffer {
   const fields = new Fields(packet.subarray(place))
   const length = fields.length()
-  const rest = fields.rest()
-  if (length === 0 || rest[0] !== retainMark) return packet
-  const parts = [packet.subarray(start, place), lengthBytes(length - 1), rest.subarray(1)]
+  if (length === 0 || fields.byte() !== retainMark) return packet
+  const parts = [packet.subarray(start, place), lengthBytes(length - 1), fields.rest()]
   const size = parts.reduce((sum, part) => sum + part.length, 0)
   return Buffer.concat([Buffer.of(firstByte | publishFlags.retain), lengthBytes(size), ...parts])
 }

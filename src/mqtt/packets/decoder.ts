@@ -157,8 +157,8 @@ export class Decoder {
   #publish(firstByte: number, bytes: Buffer, start: number, end: number): Publish {
     const fields = new Fields(bytes.subarray(start, end))
     const publish = this.#unaliased(decodePublish(firstByte, fields, this.#is5))
+    if (publish.topic !== this.#topic) this.#topicBytes = Buffer.from(publish.topic)
     this.#topic = publish.topic
-    this.#topicBytes = Buffer.from(publish.topic)
     return publish
   }
 

@@ -18,6 +18,8 @@ interface Property {
   readonly isCarried?: true
 }
 
+const nothing = Buffer.alloc(0)
+
 const isFlag = (value: number) => (value > 1 ? 'it must be 0 or 1' : undefined)
 const isPositive = (value: number) => (value === 0 ? 'it must not be 0' : undefined)
 const isTopic = (value: string) =>
@@ -64,7 +66,7 @@ export function readProperties(fields: Fields, packet: WithProperties): Properti
   const pairs: unknown[] = []
   const along: Buffer[] = []
   while (!rest.isAtEnd) {
-    const before = rest.rest()
+    const begin = rest.place
     const property = properties.get(rest.length())
     const isOfServer = property?.ofServer?.includes(packet) === true
     if (!property || (!isOfServer && !property.of.includes(packet)))
@@ -77,19 +79,25 @@ export function readProperties(fields: Fields, packet: WithProperties): Properti
     if (name === 'userProperties') pairs.push(value)
     else if (name in found) throw new MalformedPacket(`the property ${name} is there twice`, 'protocol_error')
     found[name] = name === 'userProperties' ? pairs : value
-    if (isCarried) along.push(before.subarray(0, before.length - rest.rest().length))
+    if (isCarried) along.push(rest.since(begin))
   }
-  return along.length === 0 ? found : { ...found, carried: Buffer.concat(along) }
+  if (along.length > 0) found.carried = Buffer.concat(along)
+  return found
 }
 
-/** Writes properties with their length in front. @param parts identifier and value of each, as they are sent */
-export function writeProperties(...parts: readonly Uint8Array[]): Buffer {
+/**
+ * Writes properties with their length in front.
+ *
+ * @param parts identifier and value of each, as they are sent @param behind what follows the properties in the packet
+ */
+export function writeProperties(parts: readonly Uint8Array[], behind: Uint8Array = nothing): Buffer {
   const length = parts.reduce((sum, part) => sum + part.length, 0)
-  return Buffer.concat([lengthBytes(length), ...parts])
+  return Buffer.concat([lengthBytes(length), ...parts, behind])
 }
 
 /** A Variable Byte Integer (MQTT5-1.5.5): 7 bits a byte, least significant first. @param value 0 to 268,435,455 */
 export function lengthBytes(value: number): Buffer {
+  if (value < 0x80) return Buffer.of(value)
   const bytes: number[] = []
   let rest = value
   for (; rest >= 0x80; rest >>>= 7) bytes.push((rest & 0x7f) | 0x80)

@@ -9,9 +9,8 @@ import type { Properties } from './packet.ts'
  *
  * @throws ThingwireError invalid_flag, invalid_write_id, unsupported_media_type
  */
-export function writeOptionsIn({ contentType, userProperties = [] }: Properties): WriteOptions {
-  if (contentType !== undefined && isBinaryType(contentType))
-    throw new ThingwireError('unsupported_media_type')
+export function writeOptionsIn({ contentType = '', userProperties = [] }: Properties): WriteOptions {
+  if (isBinaryType(contentType)) throw new ThingwireError('unsupported_media_type')
   const valueIn = (name: string, reason: 'invalid_flag' | 'invalid_write_id') => {
     const [value, ...others] = userProperties.flatMap(([each, text]) => (each === name ? [text] : []))
     if (others.length > 0) throw new ThingwireError(reason, `the User Property ${name} must be there once`)

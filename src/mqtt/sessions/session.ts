@@ -4,6 +4,9 @@ import { Interests } from './interest.ts'
 import { longestExpiry, type MqttSessionDocument, whateverIsCommitted } from './session-documents.ts'
 import { Unacked } from './unacked.ts'
 
+/** Name of the lock of a client (contract §4.2). @param clientId client id inside the broker */
+export const clientLock = (clientId: string) => `client/${clientId}`
+
 /** The state of one client (MQTT-3.1.2.4), without its QoS 2 packets. */
 export interface MqttSession {
   readonly clientId: string

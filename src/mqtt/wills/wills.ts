@@ -9,7 +9,7 @@ import { ThingwireError } from '../../errors.ts'
 import type { MqttThings } from '../mqtt-things.ts'
 import { decoded } from '../relay/documents.ts'
 import type { Relay } from '../relay/relay.ts'
-import { clientLock } from '../sessions/client-lock.ts'
+import { clientLock } from '../sessions/session.ts'
 import { OrphanedWills } from './orphaned-wills.ts'
 import { isAbandoned, type KeptWillContent, type Will, willsOf } from './will-documents.ts'
 
@@ -122,17 +122,9 @@ export class Wills {
     }
   }
 
-  /**
-   * Writes the will of a client whose connection was lost, or leaves it in the store until its delay is over. Never rejects.
-   *
-   * @param delay seconds
-   */
-  async leaveOrWrite(
-    name: string,
-    will: KeptWillContent,
-    lock: Lock | undefined,
-    delay: number,
-  ): Promise<void> {
+  /** Writes the will of a client whose connection was lost, or leaves it in the store until its delay is over. Never rejects. */
+  async leaveOrWrite(name: string, will: KeptWillContent, lock: Lock | undefined): Promise<void> {
+    const { delay = 0 } = will
     if (delay === 0) return await this.#write(name, will, lock)
     const { documents, nodes, clock } = this.#parts
     const holder = lock?.owner ?? ''
