@@ -65,7 +65,8 @@ export const version5: readonly Comparison[] = [
         'version 5': publishing(startRelaySide, { ...relayed, ...watched }),
         'version 5, properties': publishing(startRelaySide, { ...relayed, ...watched, properties }),
       },
-      bars: [ratio('version 5', old, [0.9, 1]), ratio('version 5, properties', old, [0.9, 1])],
+      // 3.1.1 has no properties: these messages are longer by half, and the properties of each are read and written again.
+      bars: [ratio('version 5', old, [0.9, 1]), ratio('version 5, properties', old, [0.7, 0.8])],
     }
   }),
   ...Object.entries(sessions).map(([session, sessionExpiry]): Comparison => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { TopicGrant } from '../../../src/core/topics/topic-grant.ts'
 import { acceptedSockets } from '../../helpers/accepted-sockets.ts'
-import { isMessageOn, isOf } from '../../helpers/mqtt-client.ts'
+import { isMessageOn, isOf, type Message, publishPacket } from '../../helpers/mqtt-client.ts'
 import { DoorService, eventually } from '../door-service.ts'
 
 const topics = ['house/#']
@@ -144,6 +144,20 @@ describe('limits hold for other topics', () => {
     await other.publish(`things/${thing.thingId}/write`, { values: [{ key: 'n', value: 1 }] })
     expect(client.acknowledgements.length).toBeLessThan(70)
     await Promise.all(publishing)
+  })
+
+  it('what clients send at QoS 0 past 30 s of debt is dropped and reported, and they stay', async () => {
+    const service = await DoorService.start({ topics, limits: { writesPerSecond: 1 } })
+    const thing = await service.createThing()
+    await service.things.registry.setTopics(thing.thingId, grants)
+    const clients = await Promise.all(Array.from({ length: 45 }, () => service.connectThing(thing)))
+    const [watcher] = clients
+    await watcher?.subscribe(`things/${thing.thingId}/errors`)
+    for (const client of clients) client.send(publishPacket('house/n', 'x', { qos: 0 }))
+    const refused = (await watcher?.next(isMessageOn(`things/${thing.thingId}/errors`))) as Message
+    expect(JSON.parse(String(refused.payload))).toMatchObject({ reason: 'write_rate_exceeded' })
+    for (const client of clients) client.send(publishPacket('house/n', 'y', { qos: 0 }))
+    await Promise.all(clients.map(client => client.ping()))
   })
 
   it('retained messages have a bound in all, beyond which a new one is acknowledged and reported', async () => {
