@@ -27,6 +27,7 @@ interface CatalogueEntry {
 }
 
 const refusedContent = { status: 400, retryable: false, mqtt: 'report', mqtt5: 0x83 } as const
+const onList = { ...refusedContent, mqtt5: undefined } as const
 const refusedFormat = { ...refusedContent, mqtt5: 0x99 } as const
 const tooMuch = { ...refusedContent, mqtt5: 0x97 } as const
 const badRequest = { status: 400, retryable: false, mqtt: 'none', mqtt5: undefined } as const
@@ -63,16 +64,16 @@ export const catalogue = {
     text: 'The Response Topic of a write is not `things/<ref>/answers/…` of the same thing.',
   },
   subscription_refused: {
-    ...refusedContent,
+    ...onList,
     text: 'A filter of a SUBSCRIBE got SUBACK 128: the client may not read there.',
   },
   connect_refused: {
-    ...refusedContent,
+    ...onList,
     text: 'A CONNECT was refused although its credential names the thing.',
   },
-  connection_closed: { ...refusedContent, text: 'The server closed an MQTT connection of the thing.' },
+  connection_closed: { ...onList, text: 'The server closed an MQTT connection of the thing.' },
   client_id_shared: {
-    ...refusedContent,
+    ...onList,
     text: 'Several MQTT connections with one client id keep disconnecting each other.',
   },
   forbidden_member: {

@@ -84,7 +84,7 @@ export class Limits {
     const retryAfter = failedCredential.has(error.reason) ? this.failedCredentials.note(address) : 0
     if (retryAfter === 0) return error
     this.count('too_many_failed_credentials')
-    const text = `${error.reason}: ${error.message}; the address has sent too many invalid credentials, which are refused for another ${retryAfter} s; a valid one is accepted at once`
+    const text = `${error.reason}: ${error.message.replace(/\.$/, '')}; the address has sent too many invalid credentials, which are refused for another ${retryAfter} s; a valid one is accepted at once`
     return new ThingwireError('too_many_failed_credentials', text, { retryAfter })
   }
 

@@ -71,7 +71,7 @@ export class ConnectRefused extends Error {
 /** Why the server closes a connection of which no packet has failed: text for logs and lists, and reason code of MQTT 5. */
 export const closings = {
   replaced: ['the client has connected again', 0x8e],
-  revoked: ['the credential was revoked', 0x87],
+  revoked: ['the credential was revoked or has expired', 0x87],
   topics_withdrawn: ['topics were withdrawn', 0x87],
   stopping: ['the server is stopping', 0x8b],
   unproven: ['no valid token was used in time', 0xa0],
