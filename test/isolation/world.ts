@@ -121,7 +121,7 @@ async function resourcesOf(server: ServerProcess, { thingToken }: Thing): Promis
 
 /** Whether it is of the victim's own, or of the write session that is the victim's: with a will that may not be. */
 function isOwn({ excerpt, message }: RefusedWrite): boolean {
-  return excerpt.includes(victimsMark) || message.startsWith('CONNACK 5: the will is on ')
+  return excerpt.includes(victimsMark) || /^CONNACK (?:5|0x87): the will is on /.test(message)
 }
 
 /** Beside those of things: nobody else may read or write it. */
