@@ -58,7 +58,7 @@ describe('the limit on failed credentials', () => {
       expect(reasonOf(first)).toBe('too_many_failed_credentials')
       const cause = answers[0]?.json() as { reason: string; message: string }
       expect((first.json() as { message: string }).message).toBe(
-        `${cause.reason}: ${cause.message}; the address has sent too many invalid credentials, which are refused for another 60 s; a valid one is accepted at once`,
+        `${cause.reason}: ${cause.message.replace(/\.$/, '')}; the address has sent too many invalid credentials, which are refused for another 60 s; a valid one is accepted at once`,
       )
     }
     expect(host.things.limits.met.get('too_many_failed_credentials')).toBe(2)
