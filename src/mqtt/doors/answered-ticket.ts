@@ -8,7 +8,7 @@ import { refOfAnswersTopic } from '../topics.ts'
 
 /**
  * The ticket of a write that also has the answer of HTTP sent to the sender, on the Response Topic, before or after the ack. A write
- * that is not acknowledged is not answered either: the client sends it again.
+ * that closes the connection is not answered: the client sends it again.
  *
  * @param refs id of the thing, and the token or id in the topic of the write: the Response Topic has one of them
  * @throws ThingwireError not_an_answer_topic
