@@ -27,6 +27,7 @@ interface CatalogueEntry {
 }
 
 const refusedContent = { status: 400, retryable: false, mqtt: 'report', mqtt5: 0x83 } as const
+/** Only on the list of a thing's refused writes: no packet carries it. */
 const onList = { ...refusedContent, mqtt5: undefined } as const
 const refusedFormat = { ...refusedContent, mqtt5: 0x99 } as const
 const tooMuch = { ...refusedContent, mqtt5: 0x97 } as const

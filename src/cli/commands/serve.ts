@@ -35,7 +35,7 @@ export function addServe(program: Command): void {
 async function run(command: Command): Promise<void> {
   const { flags, operands, wantsHelp } = await serverFlags(command.args)
   if (wantsHelp) {
-    const { optionsHelp } = await import('../../server/options/options-help.ts')
+    const { optionsHelp } = await import('../../server/options/options.ts')
     command.outputHelp()
     process.stdout.write(`\nOptions:\n${optionsHelp()}\n`)
     return

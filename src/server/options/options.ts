@@ -310,3 +310,17 @@ export function flagName(name: OptionName): string {
 function words(name: string, separator: string): string {
   return name.replace(/[A-Z]/g, capital => separator + capital.toLowerCase())
 }
+
+/** One line for each option in `thingwire --help`. */
+export function optionsHelp(): string {
+  return optionNames
+    .filter(name => !declarationOf(name).secret)
+    .map(name => `  --${flagName(name).padEnd(20)} ${plain(name)}`)
+    .join('\n')
+}
+
+function plain(name: OptionName): string {
+  const { meaning, unit, default: value } = declarationOf(name)
+  const text = meaning.replaceAll('`', '')
+  return value === undefined ? text : `${text} Default ${value}${unit ? ` ${unit}` : ''}.`
+}

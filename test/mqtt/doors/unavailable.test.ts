@@ -34,6 +34,7 @@ describe('while no client can be served, CONNECT', () => {
     isAway = true
     expect((await service.connectThing(thing)).connack.returnCode).toBe(3)
     expect((await service.connect()).connack.returnCode).toBe(3)
+    expect((await service.connectThing(thing, { protocolVersion: 5 })).connack.reasonCode).toBe(0x88)
     isAway = false
     expect((await service.connectThing(thing)).connack.returnCode).toBe(0)
   })

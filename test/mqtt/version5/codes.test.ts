@@ -203,19 +203,6 @@ describe('a DISCONNECT of the server says', () => {
 })
 
 describe('a CONNACK', () => {
-  it('says 0x88 while the store is away', async () => {
-    let isAway = false
-    const service = await DoorService.start({
-      alter: store => {
-        const { isReady } = store
-        Object.assign(store, { isReady: () => !isAway && isReady() })
-      },
-    })
-    const thing = await service.createThing()
-    isAway = true
-    expect((await service.connectThing(thing, version5)).connack.reasonCode).toBe(0x88)
-  })
-
   it('says 0x9f to an address of too many unknown credentials', async () => {
     const service = await DoorService.start({ limits: { failedCredentialsPerMinute: 1 } })
     const codeOf = async (password: string) =>

@@ -6,8 +6,8 @@ import {
   flagName,
   type OptionName,
   optionNames,
+  optionsHelp,
 } from '../../../src/server/options/options.ts'
-import { optionsHelp } from '../../../src/server/options/options-help.ts'
 
 const defaults = Object.fromEntries(optionNames.map(name => [name, declarationOf(name).default]))
 
