@@ -6,13 +6,18 @@ const byteOrderMark = '\ufeff'
 const replacementCharacter = '\ufffd'
 const replacementBytes = Buffer.from(replacementCharacter)
 
-/** Parses a body as JSON; ignores a byte order mark. @throws ThingwireError invalid_utf8 or invalid_json, with the position */
-export function readJson(body: Uint8Array): unknown {
+/** Decodes a body; ignores a byte order mark. @throws ThingwireError invalid_utf8, with the position */
+export function readText(body: Uint8Array): string {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   const text = bytes.toString()
   // Invalid UTF-8 is decoded as U+FFFD, but a valid body may also contain that character.
   if (text.includes(replacementCharacter) && !isUtf8(bytes)) throw notUtf8(bytes, text)
-  const json = text.startsWith(byteOrderMark) ? text.slice(1) : text
+  return text.startsWith(byteOrderMark) ? text.slice(1) : text
+}
+
+/** Parses a body as JSON; ignores a byte order mark. @throws ThingwireError invalid_utf8 or invalid_json, with the position */
+export function readJson(body: Uint8Array): unknown {
+  const json = readText(body)
   try {
     return JSON.parse(json)
   } catch {

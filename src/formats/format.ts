@@ -1,0 +1,104 @@
+import type { Geo } from '../core/record/geo.ts'
+
+/** A record as a write spells it (contract §2.1); ingest checks it like every other record. */
+export interface SentRecord {
+  readonly key: string
+  readonly value: unknown
+  /** A text of contract §2.1. Absent: the message does not say for certain when it was measured, so the receipt time counts. */
+  readonly datetime?: string
+  readonly geo?: Geo
+}
+
+/** Reads what one thing sends to its own address, `things/<token>/write/<format>/<levels>` (contract §2.4). Pure. */
+export interface OwnFormat {
+  readonly name: string
+  /**
+   * @param levels the topic levels, or path segments, after the name of the format
+   * @returns no records if the message holds no reading, such as `unavailable`
+   * @throws ThingwireError with a message that names what the format wants
+   */
+  read(levels: readonly string[], body: Uint8Array): readonly SentRecord[]
+}
+
+/** A message that a source has published. */
+export interface Message {
+  readonly topic: string
+  readonly payload: Uint8Array
+  /** Receipt time, milliseconds. */
+  readonly receivedAt: number
+}
+
+/** What a discovery message teaches about one device or entity: a small JSON object that the format can read again. */
+export type Fact = Readonly<Record<string, unknown>>
+
+/** The records of one device. */
+export interface Reading {
+  /** Identifies the device within its source: MAC, IEEE address, `identifiers`; else the name in the topic. */
+  readonly device: string
+  /** The name in the topic, if `device` is another identifier: a thing that was made by this name is the same device. */
+  readonly alias?: string
+  readonly records: readonly SentRecord[]
+  /** A write id that the message carries, 1 to 64 printable ASCII characters: a repeated message is stored once. */
+  readonly writeId?: string
+}
+
+/** Something in a message that the format cannot read, for the list of the source. */
+export interface Unread {
+  /** Where in the message, such as `params.switch:0` or `line 3`; empty: the whole message. */
+  readonly place: string
+  /** Why, and what was wanted instead: a sentence without a full stop and without content of the message but names. */
+  readonly reason: string
+}
+
+/** What a format has read in one message. */
+export interface Outcome {
+  readonly readings: readonly Reading[]
+  /** What the message taught, by name; null: what was learned under this name is void. */
+  readonly facts?: ReadonlyMap<string, Fact | null>
+  /** Devices whose description the facts may have changed. */
+  readonly described?: readonly string[]
+  /** Devices that the message declares gone. */
+  readonly gone?: readonly string[]
+  readonly unread?: readonly Unread[]
+}
+
+/** A member of `$meta` (contract §5.3), as a device describes it. */
+export interface ResourceDescription {
+  readonly name?: string
+  readonly unit?: string
+  readonly kind?: string
+  readonly total?: boolean
+  readonly decimals?: number
+  readonly hidden?: boolean
+}
+
+export interface DeviceDescription {
+  /** How the device names itself; the name of its thing. */
+  readonly name?: string
+  /** By key of the resource. */
+  readonly resources: Readonly<Record<string, ResourceDescription>>
+}
+
+/**
+ * Reads the messages of one source. Holds nothing but facts, so that a reader with the same facts reads a message in the same way, on
+ * any node and after a restart.
+ */
+export interface SourceReader {
+  /**
+   * Whether messages on this topic are of the format: because a fact names the topic (`fact`), or by the form of the topic alone
+   * (`form`). The service prefers `fact` among several formats.
+   */
+  knows(topic: string): 'fact' | 'form' | undefined
+  /** Reads a message on a topic that `knows` accepts. Never throws. Does not learn: see `learn`. */
+  read(message: Message): Outcome
+  /** Takes a fact that `read` returned, on this node or another one, now or before a restart. */
+  learn(name: string, fact: Fact | null): void
+  /** What the facts say of a device; undefined if nothing. */
+  describe(device: string): DeviceDescription | undefined
+}
+
+/** A format of many devices behind one source. */
+export interface SourceFormat {
+  readonly name: string
+  begin(): SourceReader
+}
