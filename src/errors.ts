@@ -13,7 +13,7 @@ export type MqttEffect = 'report' | 'close' | 'connack 3' | 'connack 4' | 'conna
 
 interface CatalogueEntry {
   /** HTTP status (contract §6, status codes). */
-  readonly status: 400 | 401 | 403 | 404 | 405 | 408 | 413 | 415 | 426 | 429 | 431 | 500 | 503
+  readonly status: 400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 426 | 429 | 431 | 500 | 503
   /** Whether the same request can succeed later without being changed. */
   readonly retryable: boolean
   readonly mqtt: MqttEffect
@@ -63,6 +63,10 @@ export const catalogue = {
     ...refusedContent,
     mqtt5: 0x90,
     text: 'The Response Topic of a write is not `things/<ref>/answers/…` of the same thing.',
+  },
+  unread_message: {
+    ...onList,
+    text: 'A format of the source cannot read a message or a part of it. The message was relayed, and the rest was taken.',
   },
   subscription_refused: {
     ...onList,
@@ -146,6 +150,12 @@ export const catalogue = {
   invalid_time_zone: { ...badRequest, text: '`tz` is not a name of the IANA time zone database.' },
   missing_thing_token: { ...badRequest, text: 'The query parameter `thingToken` is missing.' },
   too_many_tokens: { ...badRequest, text: 'The thing already has ten tokens.' },
+  too_many_sources: { ...badRequest, text: 'There are already 1,000 sources.' },
+  topics_overlap: {
+    ...badRequest,
+    status: 409,
+    text: 'The topics of the source overlap those of another one.',
+  },
   too_many_sessions: { ...badRequest, text: 'The thing already has 100 live sessions.' },
   request_timeout: { ...badRequest, status: 408, text: 'The request did not arrive in full in time.' },
   head_too_large: { ...badRequest, status: 431, text: 'The request line and the headers are too large.' },
@@ -201,6 +211,7 @@ export const catalogue = {
     ...noRoom,
     text: 'The thing already has as many resources as `resourcesPerThing` allows.',
   },
+  too_many_things: { ...noRoom, text: 'The source makes no more things: see contract §7.12.' },
   too_many_retained: { ...noRoom, text: 'There are as many retained messages as the server keeps.' },
   too_many_persistent_sessions: {
     ...noRoom,

@@ -27,6 +27,7 @@ import {
   sessionsOfHost,
 } from './embed/index.ts'
 import { ThingwireError } from './errors.ts'
+import { formatsOf, sourceRules } from './formats/source-formats.ts'
 import type { Forwarder, ForwardOptions } from './forward/forwarder.ts'
 import { LeftLog } from './forward/progress.ts'
 import type { HttpThings } from './http/http-things.ts'
@@ -41,6 +42,7 @@ import type { MqttThings } from './mqtt/mqtt-things.ts'
 import { SessionLog } from './mqtt/sessions/session-log.ts'
 import { Retention } from './retention/retention.ts'
 import type { RetentionRule } from './retention/rules.ts'
+import { Sources } from './sources/sources.ts'
 import type { StoreDriver, StoreSize } from './store/contract.ts'
 import { defaultStoreTimeout, openStore } from './store/open-store.ts'
 
@@ -234,7 +236,10 @@ export async function openThings(
   const forward = forwarding && (await openForwarder({ ...stored, live }, forwarding))
   const hasLeftForwarding = !forward && (await LeftLog.open(documents, live))
   const { adminKey, allowThingDelete = false } = options
-  const access = await createAccess({ ...stored, adminKey, allowThingDelete, topics: ready.topics ?? [] })
+  const access = await createAccess({
+    ...stored,
+    ...{ adminKey, allowThingDelete, topics: ready.topics ?? [], rules: sourceRules },
+  })
   access.access.onRevoke(revocation => limits.rate.revoke(revocation))
   records.onCommit(commit => limits.rate.chargeElsewhere(commit, clock.now()))
   if (observer) {
@@ -245,6 +250,10 @@ export async function openThings(
   const { redactor } = access.access
   const serving = { ...stored, live, limits, storeTimeout, observer }
   const ingest = createIngest({ ...serving, magic, isShared, redactor })
+  const sourceMessages = new Sources({
+    ...{ ...stored, access: access.access, ingest, things: access.sourceThings },
+    formatsOf: ({ formats, pattern }) => formatsOf(formats, pattern),
+  })
   const retained = new RetainedState({
     ...stored,
     magic,
@@ -260,7 +269,7 @@ export async function openThings(
   return {
     ...access,
     ...serving,
-    ...{ ingest, sessionLog, streamLog, retention, forward, hasLeftForwarding },
+    ...{ ingest, sourceMessages, sessionLog, streamLog, retention, forward, hasLeftForwarding },
     costlyReads: new FairQueue(costlyReadsAtOnce),
     magic: retained,
     believedTime: () => retention.believedTime(),
@@ -272,6 +281,7 @@ export async function openThings(
     isReady: () => store.isReady(),
     close: async () => {
       ingest.drain()
+      sourceMessages.close()
       await Promise.all([access.close(), retention.close(), forward?.close()])
       await retained.close()
       streamLog.close()

@@ -1,10 +1,12 @@
 /** The interfaces of authorisation over HTTP and MQTT (contract §1, §6), implemented in `authorise.ts`, `things` and `sessions`. */
 
+import type { Lock } from '../core/locks.ts'
 import type { Redactor } from '../core/refusals/redactor.ts'
 import type { TopicGrant } from '../core/topics/topic-grant.ts'
-import type { Principal, SessionAccess } from './principal.ts'
+import type { DeviceOfSource } from './documents.ts'
+import type { Principal, SessionAccess, SourcePrincipal, SourceTerms } from './principal.ts'
 
-export type { Principal, SessionAccess, SessionPrincipal } from './principal.ts'
+export type { Principal, SessionAccess, SessionPrincipal, SourcePrincipal, SourceTerms } from './principal.ts'
 
 export type Action = 'write' | 'read' | 'delete' | 'read refused writes' | 'mint a session'
 
@@ -54,8 +56,8 @@ export interface Access {
   noteSeen(thingId: string): void
   /** The principal's present grants for served topics that belong to no thing. @throws ThingwireError if the store fails */
   topicsOf(principal: Principal): Promise<readonly TopicGrant[]>
-  /** Like `topicsOf`, by credential. @param credentialHash `hashToken(credential)` @throws ThingwireError invalid_session */
-  topicsAgain(credentialHash: string): Promise<readonly TopicGrant[]>
+  /** Like `identify`. @param credentialHash `hashToken(credential)` @throws ThingwireError invalid_session */
+  identifyAgain(credentialHash: string): Promise<Principal>
   /** Calls `listener`, which must not throw, when any node may have changed a thing's topics. @returns the unsubscribe function */
   onTopics(listener: (thingId: string) => void): () => void
 }
@@ -70,6 +72,8 @@ export interface ThingSummary {
   /** When a write to the thing, with any credential, was last stored, milliseconds; undefined if no write is known. */
   readonly lastWrite: number | undefined
   readonly position?: { readonly lat: number; readonly long: number }
+  /** The device of a source that the thing stands for. */
+  readonly source?: DeviceOfSource
   /** Grants for topics that belong to no thing; absent if there are none. */
   readonly topics?: readonly TopicGrant[]
 }
@@ -85,6 +89,8 @@ export interface ThingQuery {
   readonly cursor?: string
   /** Selects only things with these ids. Ids that no thing has are skipped. */
   readonly among?: ReadonlySet<string>
+  /** Selects only things of this source. */
+  readonly sourceId?: string
   /** Selects only things whose name contains this text; case does not matter. */
   readonly name?: string
   /** Selects only things with a position in this box, in degrees. If `west` exceeds `east`, the box crosses the 180th meridian. */
@@ -193,6 +199,92 @@ export interface AccessSessionRegistry {
   get(sessionId: string): Promise<AccessSessionSummary>
   /** @throws ThingwireError not_found */
   remove(sessionId: string): Promise<void>
+}
+
+/** What a source is created with; for all that is absent there is a default. */
+export interface SourceOptions extends Partial<Omit<SourceTerms, 'pattern'>> {
+  /** 1 to 200 characters. */
+  readonly name: string
+  readonly pattern?: string | undefined
+  /** Whether its topics may overlap those of other sources. */
+  readonly overlap?: boolean | undefined
+}
+
+export interface SourceSummary extends SourceTerms {
+  readonly sourceId: string
+  readonly name: string
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number
+}
+
+/** Credentials that may write for many devices, whose things they make (contract §6). */
+export interface SourceRegistry {
+  /** @throws ThingwireError invalid_body, topics_overlap, too_many_sources */
+  create(options: SourceOptions): Promise<{ readonly sourceId: string; readonly sourceToken: string }>
+  /** All sources, at most 1,000, in the order of their ids. */
+  list(): Promise<readonly SourceSummary[]>
+  /** @throws ThingwireError not_found */
+  get(sourceId: string): Promise<SourceSummary>
+  /** Its connections are closed, and come again under the new terms. @throws ThingwireError not_found, invalid_body, topics_overlap */
+  change(sourceId: string, options: Partial<SourceOptions>): Promise<void>
+  /** Ends the source and its connections. Its things and their records stay. @throws ThingwireError not_found */
+  remove(sourceId: string): Promise<void>
+}
+
+/** The things of a source, by device. */
+export interface SourceThings {
+  /** The thing of a device if it is in memory; if not, call `thingOf`. */
+  known(sourceId: string, device: string): string | undefined
+  /**
+   * The thing of a device. The first device to be known by its identifier takes the thing that was made by the name of the device.
+   *
+   * @param alias the name in the topic, if `device` is another identifier
+   * @param name names a thing that is made; undefined: no thing is made
+   * @returns undefined if there is no thing and none is made
+   * @throws ThingwireError too_many_things
+   */
+  thingOf(
+    source: SourcePrincipal,
+    device: string,
+    alias: string | undefined,
+    name: string | undefined,
+  ): Promise<{ readonly thingId: string; readonly isNew: boolean } | undefined>
+  /** Marks the thing of a device as gone, or as back. */
+  markGone(sourceId: string, device: string, isGone: boolean): Promise<void>
+  /** Attaches a device to a thing, in the place of the thing that it had. @throws ThingwireError unknown_thing, not_found */
+  attach(thingId: string, sourceId: string, device: string): Promise<void>
+}
+
+/** Reads the messages of sources (contract §7.12). */
+export interface SourceMessages {
+  /**
+   * Stores the records that the formats of the source find in a message. Messages are read in the order of the calls.
+   *
+   * @returns a promise that resolves when all of these records are durable; what could not be read or stored is on the source's list
+   * @throws LockLost @throws ThingwireError if the store fails: the message is not acknowledged and should be sent again
+   */
+  take(source: SourcePrincipal, message: SourceMessage): Promise<void>
+}
+
+export interface SourceMessage {
+  readonly door: 'http' | 'mqtt'
+  readonly topic: string
+  readonly payload: Uint8Array
+  /** Set for a retained message that its client sends after it has connected again: what is known already is not stored again. */
+  readonly isRepeated?: boolean
+  /** The same for a message and for its copy that is sent again: its records are stored once. */
+  readonly id?: string | undefined
+  readonly lock?: Lock | undefined
+  readonly sender?: object
+}
+
+/** What the formats say of the terms of a source. */
+export interface SourceRules {
+  readonly defaultFormats: readonly string[]
+  /** Whether one of the formats reads messages on topics. */
+  readsTopics(formats: readonly string[]): boolean
+  /** What is wrong with formats and pattern, as a sentence without a full stop; undefined if nothing is. */
+  fault(formats: readonly string[], pattern: string | undefined): string | undefined
 }
 
 export interface ActivationCodeSummary {

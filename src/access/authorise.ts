@@ -20,8 +20,8 @@ interface AuthoriseParts {
   readonly tokens: Tokens
   readonly adminKey: string
   readonly allowThingDelete: boolean
-  /** The server's `topics` option. */
-  readonly topics: readonly string[]
+  /** The filters of the server's `topics` option and of all sources. */
+  readonly served: () => readonly string[]
 }
 
 interface Authorisation extends Omit<Access, 'noteSeen' | 'onRevoke' | 'onTopics' | 'redactor'> {
@@ -54,9 +54,7 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
 
     topicsOf,
 
-    async topicsAgain(credentialHash) {
-      return await topicsOf(await identifyHash(credentialHash))
-    },
+    identifyAgain: identifyHash,
 
     identify,
     thingOfToken,
@@ -108,18 +106,18 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
   }
 
   async function topicsOf(principal: Principal): Promise<readonly TopicGrant[]> {
-    if (parts.topics.length === 0) return []
+    const served = parts.served()
+    if (served.length === 0) return []
     switch (principal.kind) {
       case 'admin':
-        return parts.topics.flatMap(filter => [
-          { filter, access: 'read' },
-          { filter, access: 'write' },
-        ])
+        return grantsFor(served)
+      case 'source':
+        return grantsFor(principal.terms.topics)
       case 'session':
-        return servedGrants(principal.topics ?? [], parts.topics)
+        return servedGrants(principal.topics ?? [], served)
       case 'thing': {
         const thing = (await documents.get(thingName(principal.thingId))) as ThingDocument | undefined
-        return servedGrants(thing?.topics ?? [], parts.topics)
+        return servedGrants(thing?.topics ?? [], served)
       }
     }
   }
@@ -167,6 +165,14 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
   }
 }
 
+/** To read and write everything that the filters match. */
+function grantsFor(filters: readonly string[]): readonly TopicGrant[] {
+  return filters.flatMap(filter => [
+    { filter, access: 'read' },
+    { filter, access: 'write' },
+  ])
+}
+
 /** Like `whatElse`, but checks only the form: `not_found` is not a counted failure, so its message must not confirm a guess. */
 function spelledLike(text: string): string {
   if (isThingId(text)) return ': it is spelled like the id of a thing, which is public'
@@ -182,12 +188,14 @@ const whereItGoes =
 export const whoMints = 'only the token of the thing or the admin key can create a session for a thing'
 
 function isFor(principal: Principal, thingId: string): boolean {
+  if (principal.kind === 'source') return false
   if (principal.kind === 'thing') return principal.thingId === thingId
   return principal.kind === 'admin' || principal.things === '*' || principal.things.has(thingId)
 }
 
 function kindOf(principal: Principal): string {
   if (principal.kind === 'admin') return 'the admin key'
+  if (principal.kind === 'source') return `the token of source ${principal.sourceId}`
   return principal.kind === 'session' ? `session ${principal.sessionId}` : 'the token of a thing'
 }
 

@@ -1,7 +1,17 @@
+import { retryUntil } from '../core/async/retry-until.ts'
 import type { Nodes } from '../core/nodes.ts'
 import type { DocumentStore, RecordStore } from '../core/ports.ts'
 import { Redactor } from '../core/refusals/redactor.ts'
-import type { Access, AccessSessionRegistry, ActivationCodes, Revocation, ThingRegistry } from './access.ts'
+import type {
+  Access,
+  AccessSessionRegistry,
+  ActivationCodes,
+  Revocation,
+  SourceRegistry,
+  SourceRules,
+  SourceThings,
+  ThingRegistry,
+} from './access.ts'
 import { assertAdminKey } from './admin-key.ts'
 import { createAuthorisation } from './authorise.ts'
 import { grantsWithin } from './grants.ts'
@@ -9,6 +19,9 @@ import { type Ended, revocationOf } from './revocation/ended.ts'
 import { announcing, EndedElsewhere, NodeAbsence } from './revocation/ended-elsewhere.ts'
 import { SessionExpiry } from './sessions/session-expiry.ts'
 import { createAccessSessionRegistry } from './sessions/session-registry.ts'
+import { KnownSources } from './sources/known-sources.ts'
+import { createSourceRegistry } from './sources/source-registry.ts'
+import { DeviceThings } from './sources/source-things.ts'
 import { createActivationCodes } from './things/activation-codes.ts'
 import { LastSeen } from './things/last-seen.ts'
 import { RemovedThings } from './things/removed-things.ts'
@@ -26,12 +39,16 @@ export interface AccessParts {
   readonly allowThingDelete: boolean
   /** The server's `topics` option. Default: none. */
   readonly topics?: readonly string[]
+  /** What the formats say of sources. */
+  readonly rules: SourceRules
 }
 
 export interface AccessServices {
   readonly access: Access
   readonly registry: ThingRegistry
   readonly sessions: AccessSessionRegistry
+  readonly sources: SourceRegistry
+  readonly sourceThings: SourceThings
   readonly activationCodes: ActivationCodes
   /** Stores the latest times of `LastSeen` now, instead of within the next minute. Never rejects. */
   keepTimes(): Promise<void>
@@ -58,27 +75,41 @@ export async function createAccess(parts: AccessParts): Promise<AccessServices> 
     for (const listener of listeners) listener(revocation)
   }
   const redactor = new Redactor(adminKey)
-  const assertGrants = grantsWithin(topics, redactor)
+  const known = new KnownSources(parts.documents)
+  await known.load()
+  const deviceThings = new DeviceThings(documents, known)
+  const served = () => [...topics, ...known.topics]
+  const assertGrants = grantsWithin(served, redactor)
   const tokens = new Tokens(documents, lastSeen, (hash, session) => expiry.watch(hash, session))
-  const authorisation = createAuthorisation({ documents, tokens, adminKey, allowThingDelete, topics })
+  const authorisation = createAuthorisation({ documents, tokens, adminKey, allowThingDelete, served })
   const topicListeners = new Set<(thingId: string) => void>()
   const onTopics = (thingId: string) => {
     for (const listener of topicListeners) listener(thingId)
   }
-  const forget = ({ tokens: hashes = [], things = [] }: Ended) => {
-    for (const hash of hashes) tokens.forget(hash)
+  const forget = ({ tokens: hashes = [], things = [], sources = [] }: Ended) => {
+    const ofSources = sources.flatMap(sourceId => known.get(sourceId)?.hash ?? [])
+    for (const hash of [...hashes, ...ofSources]) tokens.forget(hash)
     for (const thingId of things) authorisation.forgetThing(thingId)
   }
   const onEnd = (ended: Ended) => {
     forget(ended)
     for (const hash of ended.tokens ?? []) expiry.forget(hash)
     for (const thingId of ended.things ?? []) lastSeen.forget(thingId)
-    if (ended.things?.length) removed.wake()
+    if (ended.things?.length) {
+      deviceThings.forgetThings(ended.things)
+      removed.wake()
+    }
     announce(revocationOf(ended))
+  }
+  /** Another node has made, changed or removed these sources. */
+  const lookAtSources = async (sources: readonly string[]) => {
+    await retryUntil(() => Promise.all(sources.map(sourceId => known.look(sourceId))), { every: 500, stop })
+    onEnd({ sources })
   }
   const expiry = new SessionExpiry(documents, onEnd)
   const onChange = (changed: Ended) => {
     forget(changed)
+    if (changed.sources?.length) void lookAtSources(changed.sources)
     for (const thingId of changed.things ?? []) onTopics(thingId)
   }
   const elsewhere = new EndedElsewhere({ documents: parts.documents, onChange, onEnd })
@@ -86,14 +117,21 @@ export async function createAccess(parts: AccessParts): Promise<AccessServices> 
   const forgetAll = () => {
     tokens.forgetAll()
     authorisation.forgetThings()
+    deviceThings.forget(undefined)
     removed.wake()
   }
   const doubtAll = () => {
     forgetAll()
     announce({ hashes: new Set(), principals: new Set(), all: true })
   }
+  const stopping = new AbortController()
+  const stop = stopping.signal
   const absence = nodes.isAlone ? undefined : new NodeAbsence(nodes, forgetAll, doubtAll)
-  const stopListening = nodes.onDocuments(names => (names ? elsewhere.look(names) : doubtAll()))
+  const stopListening = nodes.onDocuments(names => {
+    if (!names) return doubtAll()
+    deviceThings.forget(names)
+    elsewhere.look(names)
+  })
   const list = createThingList(documents, records, lastSeen)
   return {
     access: {
@@ -116,6 +154,14 @@ export async function createAccess(parts: AccessParts): Promise<AccessServices> 
       identify: authorisation.identify,
       onEnd,
     }),
+    sources: createSourceRegistry({
+      documents,
+      known,
+      rules: parts.rules,
+      forgetErrors: sourceId => records.removeThing(sourceId),
+      onEnd,
+    }),
+    sourceThings: deviceThings,
     activationCodes: createActivationCodes(documents),
     keepTimes: () => lastSeen.keep(),
     close: async () => {
@@ -123,6 +169,7 @@ export async function createAccess(parts: AccessParts): Promise<AccessServices> 
       stopNoting()
       absence?.close()
       elsewhere.close()
+      stopping.abort()
       expiry.close()
       await Promise.all([lastSeen.close(), removed.close()])
     },

@@ -1,5 +1,5 @@
 import type { TopicGrant } from '../core/topics/topic-grant.ts'
-import type { SessionAccess } from './principal.ts'
+import type { SessionAccess, SourceTerms } from './principal.ts'
 
 /**
  * The documents of things, credentials and sessions. They contain no tokens, only the SHA-256 of tokens.
@@ -19,6 +19,15 @@ export type ThingDocument = {
   readonly sessions?: readonly AccessSessionEntry[]
   /** Grants for topics that belong to no thing. */
   readonly topics?: readonly TopicGrant[]
+  /** The device of a source that this thing stands for. `SourceDeviceDocument` names the thing. */
+  readonly source?: DeviceOfSource
+}
+
+export type DeviceOfSource = {
+  readonly sourceId: string
+  readonly device: string
+  /** Set if the device has announced that it is gone. */
+  readonly isGone?: true
 }
 
 export type TokenEntry = { readonly tokenId: string; readonly hash: string }
@@ -48,6 +57,23 @@ export type AccessSessionDocument = {
 
 /** Document of a session token: `tokens/<SHA-256 of the token>`. */
 export type AccessSessionTokenDocument = { readonly sessionId: string }
+
+/** Document of a source: `sources/<source id>`. */
+export type SourceDocument = SourceTerms & {
+  readonly name: string
+  readonly hash: string
+  readonly createdAt: number
+}
+
+/** Document of the token of a source: `tokens/<SHA-256 of the token>`. */
+export type SourceTokenDocument = { readonly sourceId: string }
+
+/** Document of a device of a source: `source-devices/<source id>/<device>`. */
+export type SourceDeviceDocument = {
+  readonly thingId: string
+  /** Set if the device is known by the name in its topic only, so that a later discovery may give it another identifier. */
+  readonly isByName?: true
+}
 
 /** Document of a thing token: `tokens/<SHA-256 of the token>`. */
 export type TokenDocument = {
@@ -91,10 +117,18 @@ export const tokenPrefix = 'tokens/'
 export const activationCodePrefix = 'activation-codes/'
 export const removedThingPrefix = 'removals/'
 export const accessSessionPrefix = 'sessions/'
+export const sourcePrefix = 'sources/'
+export const sourceDevicePrefix = 'source-devices/'
 
 export const thingName = (thingId: string): string => `${thingPrefix}${thingId}`
 export const tokenName = (hash: string): string => `${tokenPrefix}${hash}`
 export const activationCodeName = (code: string): string => `${activationCodePrefix}${code}`
 export const accessSessionName = (sessionId: string): string => `${accessSessionPrefix}${sessionId}`
+export const sourceName = (sourceId: string): string => `${sourcePrefix}${sourceId}`
+export const sourceDevicesOf = (sourceId: string): string => `${sourceDevicePrefix}${sourceId}/`
+// The device is encoded, since document names must not hold every character.
+export const sourceDeviceName = (sourceId: string, device: string): string =>
+  `${sourceDevicesOf(sourceId)}${encodeURIComponent(device)}`
+export const sourceFactsOf = (sourceId: string): string => `source-facts/${sourceId}/`
 export const seenName = (thingId: string): string => `seen/${thingId}`
 export const removedThingName = (thingId: string): string => `${removedThingPrefix}${thingId}`

@@ -5,9 +5,9 @@ import { ThingwireError } from '../errors.ts'
 /** @throws ThingwireError invalid_body */
 export type AssertGrants = (grants: readonly TopicGrant[]) => void
 
-/** @param served the server's `topics` option @param redactor redacts filters that error messages quote */
-export function grantsWithin(served: readonly string[], redactor: Redactor): AssertGrants {
-  return grants => assertGrants(grants, served, redactor)
+/** @param served the filters of the server's `topics` option and of all sources @param redactor redacts filters that error messages quote */
+export function grantsWithin(served: () => readonly string[], redactor: Redactor): AssertGrants {
+  return grants => assertGrants(grants, served(), redactor)
 }
 
 function assertGrants(grants: readonly TopicGrant[], served: readonly string[], redactor: Redactor): void {

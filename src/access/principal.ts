@@ -2,7 +2,7 @@ import { isToken } from '../core/token.ts'
 import type { TopicGrant } from '../core/topics/topic-grant.ts'
 
 /** The owner of a credential (contract §1). */
-export type Principal = ThingPrincipal | SessionPrincipal | { readonly kind: 'admin' }
+export type Principal = ThingPrincipal | SessionPrincipal | SourcePrincipal | { readonly kind: 'admin' }
 
 export interface ThingPrincipal {
   readonly kind: 'thing'
@@ -24,6 +24,25 @@ export interface SessionPrincipal {
   readonly expiresAt: number
 }
 
+/** A credential for many devices (contract §1), which may use its topics, and whose messages are read. */
+export interface SourcePrincipal {
+  readonly kind: 'source'
+  readonly sourceId: string
+  readonly terms: SourceTerms
+}
+
+/** What a source may do. If the terms change, its connections are closed, and come again under the new ones. */
+export type SourceTerms = {
+  /** Names of formats, in the order in which they are tried. */
+  readonly formats: readonly string[]
+  /** The pattern of the format `levels`, such as `garden/{device}/{key}`. */
+  readonly pattern?: string
+  /** Filters of the topics that it may use: `#`, or as in the option `topics`. */
+  readonly topics: readonly string[]
+  /** Whether a device that no thing is known for gets a new thing. */
+  readonly things: 'create' | 'known'
+}
+
 export type SessionAccess = 'read' | 'write'
 
 /** Whether a write counts as the operator's. If `ref` is a thing token, the write counts as the thing's (contract §1). */
@@ -32,8 +51,15 @@ export function isOperatorsWrite(ref: string, principal: Principal | undefined):
 }
 
 /** The name of a principal, such as `thing.<id>`, the same for all its credentials. Contains no secret and no colon. */
-export function principalName(principal: Principal | Pick<SessionPrincipal, 'kind' | 'sessionId'>): string {
+export function principalName(
+  principal:
+    | Principal
+    | Pick<SessionPrincipal, 'kind' | 'sessionId'>
+    | Pick<SourcePrincipal, 'kind' | 'sourceId'>,
+): string {
   switch (principal.kind) {
+    case 'source':
+      return `source.${principal.sourceId}`
     case 'thing':
       return `thing.${principal.thingId}`
     case 'session':

@@ -7,16 +7,21 @@ import {
   type ActivationCodeDocument,
   accessSessionName,
   activationCodeName,
+  type SourceDocument,
+  type SourceTokenDocument,
+  sourceName,
   type TokenDocument,
   type TokenEntry,
   tokenName,
   withoutLast,
 } from './documents.ts'
 import { LookupCache } from './lookup-cache.ts'
-import type { SessionPrincipal, ThingPrincipal } from './principal.ts'
+import type { SessionPrincipal, SourcePrincipal, ThingPrincipal } from './principal.ts'
 import type { LastSeen } from './things/last-seen.ts'
 
 const tokensInMemory = 100_000
+
+type TokenPrincipal = ThingPrincipal | SessionPrincipal | SourcePrincipal
 
 /** The live tokens of all things and sessions, cached for the hot path. */
 export class Tokens {
@@ -40,18 +45,16 @@ export class Tokens {
    * The owner of the live token with this hash; undefined if there is none. The first use of a thing's token ends the activation of
    * the thing, so it is stored durably before this resolves. A refused request is also a use: the device evidently has the token.
    */
-  async principalOf(hash: string): Promise<ThingPrincipal | SessionPrincipal | undefined> {
+  async principalOf(hash: string): Promise<TokenPrincipal | undefined> {
     return this.#used(await this.#principals.get(hash))
   }
 
   /** Like `principalOf`, but only looks in the cache. If this returns undefined, call `principalOf`. */
-  known(hash: string): ThingPrincipal | SessionPrincipal | undefined {
+  known(hash: string): TokenPrincipal | undefined {
     return this.#used(this.#principals.known(hash))
   }
 
-  #used(
-    principal: ThingPrincipal | SessionPrincipal | undefined,
-  ): ThingPrincipal | SessionPrincipal | undefined {
+  #used(principal: TokenPrincipal | undefined): TokenPrincipal | undefined {
     if (principal?.kind === 'thing') this.#lastSeen.note(principal.thingId)
     // The session may have ended although `SessionExpiry` has not noticed yet.
     if (principal?.kind === 'session' && principal.expiresAt <= Date.now()) return undefined
@@ -68,10 +71,11 @@ export class Tokens {
     this.#principals.forgetAll()
   }
 
-  async #authenticate(hash: string): Promise<ThingPrincipal | SessionPrincipal | undefined> {
+  async #authenticate(hash: string): Promise<TokenPrincipal | undefined> {
     const document = await this.#documents.get(tokenName(hash))
     if (!document) return undefined
     if ('sessionId' in document) return await this.#session(hash, document as AccessSessionTokenDocument)
+    if ('sourceId' in document) return await this.#source(document as SourceTokenDocument)
     const { thingId, used, activationCode } = document as TokenDocument
     if (used) return { kind: 'thing', thingId }
     const codes = activationCode === undefined ? [] : [activationCodeName(activationCode)]
@@ -79,6 +83,11 @@ export class Tokens {
       use(hash, token as TokenDocument | undefined, code as ActivationCodeDocument | undefined),
     )
     return usedBy === undefined ? undefined : { kind: 'thing', thingId: usedBy }
+  }
+
+  async #source({ sourceId }: SourceTokenDocument): Promise<SourcePrincipal | undefined> {
+    const source = (await this.#documents.get(sourceName(sourceId))) as SourceDocument | undefined
+    return source && { kind: 'source', sourceId, terms: source }
   }
 
   async #session(

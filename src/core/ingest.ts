@@ -73,9 +73,11 @@ export interface WriteRequest {
   readonly isWill?: true
   /** Set if the write was sent with the admin key. The rate limit applies to such a write only in a shared store (contract §9). */
   readonly isOperators?: true | undefined
+  /** Set if a message of a source is the origin: past the rate of the thing the write is refused, so that it delays no other thing. */
+  readonly isSources?: true
   /** JSON text in UTF-8 (contract §2). */
   readonly body: Uint8Array
-  /** The parsed body of a write by the host. If present, `body` is only the text for the list of refused writes. */
+  /** The parsed body of a write by the host or a source. If present, `body` is only the text for the list of refused writes. */
   readonly content?: object
   readonly options: WriteOptions
   readonly documents?: Append['documents']
@@ -124,7 +126,7 @@ export function createIngest(parts: IngestParts): Ingest {
   function enterRate(request: WriteRequest): Promise<void> | undefined {
     if (!isCounted(request)) return undefined
     try {
-      return rate.enter(request)
+      return rate.enter(request.isSources ? { ...request, door: 'http' } : request)
     } catch (error) {
       reportRefused(request, error)
       throw error

@@ -75,6 +75,8 @@ export interface ResourceDescription {
 export interface DeviceDescription {
   /** How the device names itself; the name of its thing. */
   readonly name?: string
+  /** The name in its topics, if it is not the identifier: see `Reading.alias`. */
+  readonly alias?: string
   /** By key of the resource. */
   readonly resources: Readonly<Record<string, ResourceDescription>>
 }

@@ -1,4 +1,12 @@
-import type { Access, AccessSessionRegistry, ActivationCodes, ThingRegistry } from '../access/access.ts'
+import type {
+  Access,
+  AccessSessionRegistry,
+  ActivationCodes,
+  SourceMessages,
+  SourceRegistry,
+  SourceThings,
+  ThingRegistry,
+} from '../access/access.ts'
 import type { Limits } from '../access/limits/limits.ts'
 import type { FairQueue } from '../core/async/fair-queue.ts'
 import type { ForwardReporter } from '../core/forward-report.ts'
@@ -25,6 +33,9 @@ export interface HttpThings {
   readonly costlyReads: FairQueue
   readonly registry: ThingRegistry
   readonly sessions: AccessSessionRegistry
+  readonly sources: SourceRegistry
+  readonly sourceThings: Pick<SourceThings, 'attach'>
+  readonly sourceMessages: SourceMessages
   readonly activationCodes: ActivationCodes
   readonly clock: ReceiptClock
   /** Undefined if the server does not forward records. */

@@ -13,6 +13,8 @@ export interface AttachOptions {
   readonly ownsBroker?: boolean
   /** Maximum length that a packet may announce, bytes; also on the host's topics. Default 1 MiB. */
   readonly maxPacketSize?: number
+  /** The same for a source (contract §7.12), after its CONNECT. Default 8 MiB. */
+  readonly sourcePacketSize?: number
   /** Milliseconds that clients have to reconnect after their server process has ended, before their wills apply. Default 30,000. */
   readonly willGrace?: number
   /** How long a client's socket may accept no bytes before the connection is closed, milliseconds. Default 5,000. */
@@ -35,6 +37,7 @@ export interface AttachOptions {
 export const attachRules = {
   ownsBroker: ifGiven(yesOrNo()),
   maxPacketSize: ifGiven(wholeNumber(1, Number.MAX_SAFE_INTEGER, 'bytes')),
+  sourcePacketSize: ifGiven(wholeNumber(1, Number.MAX_SAFE_INTEGER, 'bytes')),
   willGrace: ifGiven(wholeNumber(0, 2_147_483_647, 'ms')),
   drainTimeout: ifGiven(wholeNumber(1, 2_147_483_647, 'ms')),
   addressOf: ifGiven(aFunction()),

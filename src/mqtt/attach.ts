@@ -42,6 +42,7 @@ export function attachThings(
   const door = new MqttDoor(parts, {
     ownsBroker: options.ownsBroker ?? false,
     maxPacketSize: options.maxPacketSize ?? 1024 * 1024,
+    sourcePacketSize: options.sourcePacketSize ?? 8 * 1024 * 1024,
     willGrace: options.willGrace ?? 30_000,
     drainTimeout: options.drainTimeout ?? 5_000,
     relay,

@@ -1,4 +1,4 @@
-import type { Access, ActivationCodes } from '../access/access.ts'
+import type { Access, ActivationCodes, SourceMessages } from '../access/access.ts'
 import type { Limits } from '../access/limits/limits.ts'
 import type { Ingest } from '../core/ingest.ts'
 import type { Locks } from '../core/locks.ts'
@@ -15,6 +15,7 @@ export interface MqttThings {
   readonly access: Access
   readonly limits: Limits
   readonly activationCodes: Pick<ActivationCodes, 'activate'>
+  readonly sourceMessages: SourceMessages
   readonly documents: DocumentStore
   /** The processes that share the store. */
   readonly nodes: Nodes

@@ -19,7 +19,7 @@ import {
   topicQueueOf,
   topicQueuePrefix,
 } from '../mqtt/relay/documents.ts'
-import type { Relay } from '../mqtt/relay/relay.ts'
+import { Relay } from '../mqtt/relay/relay.ts'
 import { ConnectionLimit } from './connections/connection-limit.ts'
 import { Descriptors } from './connections/descriptors.ts'
 import { endpointOf, listen, probeAfter, urlOf } from './connections/listening.ts'
@@ -76,15 +76,16 @@ export async function openMqttServer(
   const admission = new MqttAdmission(proxies, limit, connectTimeout)
   const peers = new WeakMap<Client, Peer>()
   const onDefect = (error: unknown) => log.error({ err: error }, 'defect while serving MQTT')
-  const relay = options.topics && (await openRelay(things, onDefect))
+  const relay = await openRelay(things, onDefect)
   const broker = await Aedes.createBroker({
     ...ownBrokerOptions,
-    ...(relay && { persistence: relay.persistence, mq: relay.bus }),
+    ...{ persistence: relay.persistence, mq: relay.bus },
   })
   watchConnections(broker, observations, client => peers.get(client), log)
   const attachOptions = {
     ownsBroker: true,
     maxPacketSize: options.maxPacketSize,
+    sourcePacketSize: options.sourcePacketSize,
     willGrace: options.willGrace,
     drainTimeout: options.drainTimeout,
     addressOf: (client: Client) => peers.get(client)?.address ?? '',
@@ -138,7 +139,7 @@ export async function openMqttServer(
     // The remaining connections have not sent CONNECT.
     destroyAll(connections)
     await promisify(broker.close.bind(broker))()
-    relay?.close()
+    relay.close()
     await closed
   }
   try {
@@ -167,9 +168,7 @@ export async function openMqttServer(
   }
 }
 
-/** Imports the relay only when it is needed, which saves memory on servers that relay no topics. */
 async function openRelay(things: MqttThings, onDefect: (error: unknown) => void): Promise<Relay> {
-  const { Relay } = await import('../mqtt/relay/relay.ts')
   await splitCopies(things.documents)
   return await Relay.open({ ...things, onDefect })
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createAccess } from '../../src/access/index.ts'
 import { hashToken } from '../../src/core/token.ts'
+import { sourceRules } from '../../src/formats/source-formats.ts'
 import { createLevelStore } from '../../src/store/level/index.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
 import { openStore } from '../../src/store/open-store.ts'
@@ -58,7 +59,12 @@ describe('createAccess()', () => {
   it('refuses an admin key that is too short', async () => {
     const store = await openStore(createMemoryStore())
     onTestFinished(() => store.close())
-    const short = createAccess({ ...store, adminKey: 'x'.repeat(31), allowThingDelete: false })
+    const short = createAccess({
+      ...store,
+      adminKey: 'x'.repeat(31),
+      allowThingDelete: false,
+      rules: sourceRules,
+    })
     await expect(short).rejects.toThrow(Error)
   })
 })

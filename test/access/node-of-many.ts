@@ -2,6 +2,7 @@ import { onTestFinished } from 'vitest'
 import { type AccessServices, createAccess } from '../../src/access/index.ts'
 import type { Lock } from '../../src/core/locks.ts'
 import type { Nodes } from '../../src/core/nodes.ts'
+import { sourceRules } from '../../src/formats/source-formats.ts'
 import type { Store } from '../../src/store/contract.ts'
 import { aloneNode } from '../helpers/alone-node.ts'
 import { adminKey } from './open-access.ts'
@@ -36,7 +37,13 @@ export async function openNodeOfMany(store: Store): Promise<NodeOfMany> {
       return () => listeners.delete(listener)
     },
   }
-  const services = await createAccess({ ...store, nodes, adminKey, allowThingDelete: false })
+  const services = await createAccess({
+    ...store,
+    nodes,
+    adminKey,
+    allowThingDelete: false,
+    rules: sourceRules,
+  })
   onTestFinished(() => services.close())
   const node: NodeOfMany = {
     ...services,

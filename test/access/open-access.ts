@@ -2,6 +2,7 @@ import { onTestFinished } from 'vitest'
 import { type AccessServices, createAccess } from '../../src/access/index.ts'
 import type { Document, DocumentStore } from '../../src/core/ports.ts'
 import { createToken } from '../../src/core/token.ts'
+import { sourceRules } from '../../src/formats/source-formats.ts'
 import type { Store, StoreDriver } from '../../src/store/contract.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
 import { openStore } from '../../src/store/open-store.ts'
@@ -24,7 +25,7 @@ export interface OpenAccessOptions {
 export async function openAccess(options: OpenAccessOptions = {}): Promise<OpenAccess> {
   const { driver = createMemoryStore(), allowThingDelete = false, key = adminKey } = options
   const store = await openStore(driver)
-  const services = await createAccess({ ...store, adminKey: key, allowThingDelete })
+  const services = await createAccess({ ...store, adminKey: key, allowThingDelete, rules: sourceRules })
   const close = async () => {
     await services.close()
     await store.close()

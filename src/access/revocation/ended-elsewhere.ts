@@ -2,14 +2,19 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { retryUntil } from '../../core/async/retry-until.ts'
 import type { Nodes } from '../../core/nodes.ts'
 import type { DocumentStore } from '../../core/ports.ts'
-import { accessSessionPrefix, thingPrefix, tokenPrefix } from '../documents.ts'
+import { accessSessionPrefix, sourcePrefix, thingPrefix, tokenPrefix } from '../documents.ts'
 import type { Ended } from './ended.ts'
 
 /** How long to wait before a failed read is tried again, milliseconds. */
 const retryAfter = 500
 
 /** Prefixes of the names of token, session and thing documents. If one is removed, its token, session or thing has ended. */
-const kinds = { tokens: tokenPrefix, sessions: accessSessionPrefix, things: thingPrefix } as const satisfies {
+const kinds = {
+  tokens: tokenPrefix,
+  sessions: accessSessionPrefix,
+  things: thingPrefix,
+  sources: sourcePrefix,
+} as const satisfies {
   readonly [Kind in keyof Ended]-?: string
 }
 

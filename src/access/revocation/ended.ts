@@ -8,6 +8,8 @@ export interface Ended {
   readonly sessions?: readonly string[]
   /** Ids of removed things. */
   readonly things?: readonly string[]
+  /** Ids of sources that were removed, or whose terms have changed. */
+  readonly sources?: readonly string[]
 }
 
 /** @param tokens hashes of ended thing tokens */
@@ -22,8 +24,9 @@ export function endedWith(
 }
 
 /** The argument for listeners of `Access.onRevoke`. */
-export function revocationOf({ tokens = [], sessions = [], things = [] }: Ended): Revocation {
+export function revocationOf({ tokens = [], sessions = [], things = [], sources = [] }: Ended): Revocation {
   const principals = [
+    ...sources.map(sourceId => principalName({ kind: 'source', sourceId })),
     ...sessions.map(sessionId => principalName({ kind: 'session', sessionId })),
     ...things.map(thingId => principalName({ kind: 'thing', thingId })),
   ]

@@ -65,8 +65,8 @@ export function createAccessSessionRegistry(parts: AccessSessionRegistryParts): 
     async createForThing(thingId, credential, terms) {
       const lifetime = lifetimeOf(terms, longest.thing)
       const principal = await identify(credential)
-      const isOthers = principal.kind === 'thing' && principal.thingId !== thingId
-      if (principal.kind === 'session' || isOthers) throw new ThingwireError('forbidden', whoMints)
+      const isOwn = principal.kind === 'thing' && principal.thingId === thingId
+      if (principal.kind !== 'admin' && !isOwn) throw new ThingwireError('forbidden', whoMints)
       const mintedBy = principal.kind === 'thing' ? hashToken(credential) : undefined
       const { access } = terms
       const session = newSession(

@@ -23,12 +23,13 @@ export function createThingList(
   records: RecordStore,
   lastSeen: LastSeen,
 ): ThingRegistry['list'] {
-  return async ({ limit, cursor, among, name = '', bbox }) => {
+  return async ({ limit, cursor, among, sourceId, name = '', bbox }) => {
     if (cursor !== undefined && !isThingId(cursor)) throw new ThingwireError('invalid_cursor')
-    const looked = name === '' && bbox === undefined ? limit : thingsPerPage
+    const looked = name === '' && bbox === undefined && sourceId === undefined ? limit : thingsPerPage
     const found = await (among ? findAmong(among, looked + 1, cursor) : findAll(looked + 1, cursor))
     const candidates = found.slice(0, looked)
     const named = candidates.flatMap(({ thingId, thing }) => {
+      if (sourceId !== undefined && thing?.source?.sourceId !== sourceId) return []
       return thing?.name.toLowerCase().includes(name.toLowerCase()) ? [{ thingId, thing }] : []
     })
     const things: ThingSummary[] = []
@@ -65,7 +66,7 @@ export function createThingList(
 
   async function summarise(
     thingId: string,
-    { name, createdAt, topics }: ThingDocument,
+    { name, createdAt, topics, source }: ThingDocument,
   ): Promise<ThingSummary> {
     const [{ at, written }, position] = await Promise.all([lastSeen.read(thingId), positionOf(thingId)])
     return {
@@ -76,6 +77,7 @@ export function createThingList(
       lastWrite: written,
       ...(position ? { position } : {}),
       ...(topics ? { topics } : {}),
+      ...(source ? { source } : {}),
     }
   }
 

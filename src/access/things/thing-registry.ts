@@ -8,6 +8,7 @@ import {
   type RemovedThingDocument,
   removedThingName,
   seenName,
+  sourceDeviceName,
   type ThingDocument,
   type TokenDocument,
   thingName,
@@ -92,6 +93,7 @@ export function createRegistry({
           [removedThingName(thingId)]: removal,
         }
         for (const hash of tokens) put[tokenName(hash)] = null
+        if (thing.source) put[sourceDeviceName(thing.source.sourceId, thing.source.device)] = null
         return { put, result: { ...endedWith(sessions, tokens), things: [thingId] } }
       })
       onEnd(ended)

@@ -33,6 +33,17 @@ export function isTopicName(topic: string): boolean {
   return topic.split('/', maximumLevels + 1).length <= maximumLevels
 }
 
+/** Whether there is a topic that both filters match. */
+export function overlaps(one: string, other: string): boolean {
+  const [levels, others] = [one.split('/'), other.split('/')]
+  for (let place = 0; ; place++) {
+    const [level, another] = [levels[place], others[place]]
+    if (level === '#' || another === '#') return true
+    if (level === undefined || another === undefined) return level === another
+    if (level !== another && level !== '+' && another !== '+') return false
+  }
+}
+
 /**
  * Whether `outer` matches every topic that `inner` matches. A `#` in `inner` needs a `#` in `outer` at the same or an earlier
  * level. A wildcard in the first level matches no topic that begins with `$` (MQTT-4.7.2-1).

@@ -38,12 +38,15 @@ export function servedGrants(
 
 /** What is wrong with a grant's filter; undefined if it is valid. @param served the server's `topics` option */
 export function faultOfGrant({ filter }: TopicGrant, served: readonly string[]): string | undefined {
-  if (served.length === 0) return 'the server serves no topics besides those of things: set its option topics'
+  if (served.length === 0)
+    return 'the server serves no topics besides those of things: set its option topics, or add a source'
   if (hasForbiddenCharacter(filter)) return hasForbidden(filter)
   if (!isTopicFilter(filter)) return `${filter} is not a topic filter`
   if (Buffer.byteLength(filter) > longestFilter) return `a filter has at most ${longestFilter} bytes`
+  const [first] = filter.split('/')
+  if (first === 'things' || first === 'v2') return `${filter} begins with ${first}, which is Thingwire's`
   if (served.some(outer => isWithin(filter, outer))) return undefined
-  return `${filter} is not within the option topics (${served.join(', ')})`
+  return `${filter} is not within the option topics or the topics of a source (${served.join(', ')})`
 }
 
 /**
@@ -64,6 +67,11 @@ export function faultOfServed(filter: string): string | undefined {
   if (first === 'things' || first === 'v2') return `${filter} begins with ${first}, which is Thingwire's`
   if (first.startsWith('$')) return `${filter} begins with $, which is the broker's`
   return undefined
+}
+
+/** What is wrong with a filter in the topics of a source; undefined if it is valid. `#` is every topic that is not Thingwire's. */
+export function faultOfSourceTopic(filter: string): string | undefined {
+  return filter === '#' ? undefined : faultOfServed(filter)
 }
 
 const hasForbidden = (filter: string) => `"${spelledOut(filter)}" has a character that no topic may have`

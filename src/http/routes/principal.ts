@@ -54,6 +54,10 @@ export function principalRoute(scope: FastifyInstance, { access, registry }: Htt
     switch (principal.kind) {
       case 'admin':
         return { kind: 'admin', ...(await servedTopics(principal)) }
+      case 'source': {
+        const { sourceId, terms } = principal
+        return { kind: 'source', sourceId, formats: terms.formats, topics: terms.topics }
+      }
       case 'thing': {
         const { thingId } = principal
         const { things } = await registry.list({ limit: 1, among: new Set([thingId]) })

@@ -43,6 +43,8 @@ function visibleTo(principal: Principal): ReadonlySet<string> | undefined {
       return undefined
     case 'session':
       return principal.things === '*' ? undefined : principal.things
+    case 'source':
+      return new Set()
     case 'thing':
       return new Set([principal.thingId])
   }

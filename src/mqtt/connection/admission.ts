@@ -20,7 +20,7 @@ import type { UsedTokens } from './used-tokens.ts'
 /** Maximum length of a client id, bytes (contract §7). */
 const maximumClientIdLength = 256
 /** Prefix of the client ids that Thingwire's clients have inside the broker. */
-const scopePattern = /^(thing\.[^:]*|session\.[^:]*|admin|anonymous\.[^:]*):/
+const scopePattern = /^(thing\.[^:]*|session\.[^:]*|source\.[^:]*|admin|anonymous\.[^:]*):/
 
 /** The part of a connection that `admit` fills in. */
 interface Identified {
@@ -91,7 +91,7 @@ interface Known {
   readonly secret: string
 }
 
-/** Tries the password as a credential, then the username as a thing token. @throws ThingwireError if the store is unavailable */
+/** Tries the password as a credential, then the username as the token of a thing or source. @throws ThingwireError if the store is unavailable */
 async function credentialOf(
   packet: ConnectPacket,
   access: Access,
@@ -105,9 +105,9 @@ async function credentialOf(
   if (connection.principal) return { principal: connection.principal, secret: password }
   if (!isToken(username)) return 'unknown'
   connection.tokens.relyOn(username)
-  const thingId = await unlessRefused(access.thingOfToken(username))
-  if (thingId === undefined) return 'unknown'
-  connection.principal = { kind: 'thing', thingId }
+  const named = await unlessRefused(access.identify(username))
+  if (named?.kind !== 'thing' && named?.kind !== 'source') return 'unknown'
+  connection.principal = named
   return { principal: connection.principal, secret: username }
 }
 

@@ -191,7 +191,9 @@ export class Connection implements InboundOwner, BrokerLinkHandlers, Receiver {
     const assignedClientId = this.admission?.assignedClientId
     const { principal } = this
     const answers = principal?.kind === 'thing' ? answersTopic(principal.thingId) : undefined
-    this.send(this.codec.connack({ isPresent: wasPresent, expiry, assignedClientId, answersTopic: answers }))
+    const { longest } = this.inbound
+    const begun = { isPresent: wasPresent, expiry, assignedClientId, answersTopic: answers, longest }
+    this.send(this.codec.connack(begun))
     this.resume()
   }
 

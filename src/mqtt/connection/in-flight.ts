@@ -13,6 +13,8 @@ const digestBytes = 6
 interface InFlightPacket {
   /** Digest of target and payload; undefined until the target is known; `any` if the stored document has no digest. */
   write: number | 'any' | undefined
+  /** Set if the records of a source's message may be stored, but the message is not relayed: their write id. */
+  readonly id?: string | undefined
   /** Settles when the packet's write does: resolves with whether the packet was stored, and not refused for good. */
   committing: Promise<boolean>
   isRefused?: true
@@ -41,8 +43,8 @@ export class InFlight {
 
   /** @param packets unreleased packets of the resumed session; their writes are already stored */
   resume(packets: readonly InFlightWrite[]): void {
-    for (const [messageId, write = 'any'] of packets) {
-      this.#packets.set(messageId, { write, committing: committed })
+    for (const [messageId, { write = 'any', id }] of packets) {
+      this.#packets.set(messageId, { write, id, committing: committed })
     }
   }
 
@@ -114,9 +116,10 @@ export function inFlightDocuments(
   { clientId, isPersistent }: MqttSession,
   messageId: number,
   { packet }: Arrival,
+  id?: string,
 ): DocumentPut | undefined {
   if (!isPersistent || typeof packet.write !== 'number') return undefined
-  const document: InFlightDocument = { write: packet.write }
+  const document: InFlightDocument = { write: packet.write, ...(id !== undefined && { id }) }
   return { [inFlightName(clientId, messageId)]: document }
 }
 

@@ -80,6 +80,15 @@ export class Inbound implements PacketSink {
     socket.on('readable', this.read)
   }
 
+  /** Maximum length that a packet may announce, bytes. */
+  get longest(): number {
+    return this.#decoder.longest
+  }
+
+  set longest(longest: number) {
+    this.#decoder.longest = longest
+  }
+
   /** The bytes of the packet that is being handled. */
   get raw(): Buffer {
     return this.#decoder.raw

@@ -19,7 +19,8 @@ import type { RejectedConnections } from './rejected-connections.ts'
 /** How long a CONNECT may wait for the store before CONNACK 3, milliseconds: less than the 5 s of contract §7.1. */
 const connectDeadline = 4_500
 
-interface ConnectDoorParts extends Pick<DoorOptions, 'ownsBroker' | 'relay' | 'onDefect'> {
+interface ConnectDoorParts
+  extends Pick<DoorOptions, 'ownsBroker' | 'relay' | 'onDefect' | 'sourcePacketSize'> {
   readonly things: Pick<MqttThings, 'access' | 'isReady' | 'observer'>
   readonly sessions: Sessions
   readonly wills: Wills
@@ -99,6 +100,7 @@ export class ConnectDoor {
     const { kind, clientId, will } = admission
     packet.clientId = clientId
     connection.admission = admission
+    if (connection.principal?.kind === 'source') connection.inbound.longest = this.#parts.sourcePacketSize
     const before = this.#parts.relay?.newest(clientId)
     if (kind === 'principal') await this.#beginSession(connection, clientId)
     else connection.session = sessions.beginNew(clientId)

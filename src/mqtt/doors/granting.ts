@@ -93,7 +93,7 @@ async function grantSeveral(
   const { topic: filter, qos, retainHandling } = asked
   const credential = admission?.credential
   const principal = credential === undefined ? undefined : await unlessRefused(access.identify(credential))
-  if (!principal || principal.kind === 'thing') return undefined
+  if (principal?.kind !== 'session' && principal?.kind !== 'admin') return undefined
   const isSession = principal.kind === 'session'
   const subscription = {
     filter,

@@ -54,7 +54,7 @@ export class MqttDoor {
 
   constructor(things: MqttThings, options: DoorOptions) {
     const { locks, ingest, access } = things
-    const { willGrace: grace, ownsBroker, addressOf, onDefect, relay } = options
+    const { willGrace: grace, addressOf, onDefect, relay } = options
     this.#things = things
     this.#options = options
     const retries = new StoreRetries(options.onOutage)
@@ -76,7 +76,7 @@ export class MqttDoor {
       things.limits.countFailure(error, addressOf(client))
     const isClosing = () => this.#isClosing || options.isDraining()
     const shared = { things, sessions, relay, ownership, countFailure }
-    this.#connecting = new ConnectDoor({ ...shared, wills, rejections, ownsBroker, isClosing, onDefect })
+    this.#connecting = new ConnectDoor({ ...shared, wills, rejections, isClosing, ...options })
     const onElsewhere = ({ client }: Connection, error: ThingwireError) => {
       things.observer?.refusedWrite('mqtt', error.reason)
       options.onElsewhere(client, error)

@@ -60,7 +60,7 @@ export class RejectedConnections {
   }
 }
 
-/** The thing that a connection writes for; undefined if the connection writes for no thing or for several things. */
+/** The thing, or the source, that a connection writes for; undefined if the connection writes for no thing or for several things. */
 export function thingOf({ principal, locksOfThings }: Connection): string | undefined {
   if (principal) return thingOfPrincipal(principal)
   const [thingId, ...others] = locksOfThings?.keys() ?? []
@@ -69,6 +69,8 @@ export function thingOf({ principal, locksOfThings }: Connection): string | unde
 
 function thingOfPrincipal(principal: Principal): string | undefined {
   if (principal.kind === 'thing') return principal.thingId
+  // The list of a source is kept like that of a thing.
+  if (principal.kind === 'source') return principal.sourceId
   if (principal.kind === 'admin' || principal.things === '*' || principal.access === 'read') return undefined
   const [thingId, ...others] = principal.things
   return others.length === 0 ? thingId : undefined

@@ -64,18 +64,12 @@ const ackCodes: ReadonlySet<number | undefined> = new Set([0x83, 0x87, 0x90, 0x9
 
 /** Writes packets of MQTT 5 for one connection. */
 export class Codec5 implements Codec {
-  readonly #longest: number
   /** Topic aliases towards the client, by topic. */
   #aliases: Map<string, number> | undefined
   #asked: Properties = {}
   /** Whether CONNECT was answered. */
   #isAnswered = false
   #isRefused = false
-
-  /** @param longest maximum length that a packet of the client may announce, bytes */
-  constructor(longest: number) {
-    this.#longest = longest
-  }
 
   /** Call this with the properties of CONNECT, before any packet is written. */
   heard(properties: Properties): void {
@@ -86,7 +80,7 @@ export class Codec5 implements Codec {
     return { received: receiveMaximum, sent: this.#asked.receiveMaximum ?? 65_535 }
   }
 
-  connack({ isPresent, expiry, assignedClientId, answersTopic }: BegunSession): Buffer {
+  connack({ isPresent, expiry, assignedClientId, answersTopic, longest }: BegunSession): Buffer {
     this.#isAnswered = true
     const { sessionExpiry = 0, requestResponseInformation } = this.#asked
     const properties = {
@@ -94,7 +88,7 @@ export class Codec5 implements Codec {
       ...(assignedClientId !== undefined && { assignedClientIdentifier: assignedClientId }),
       ...(requestResponseInformation === 1 && answersTopic && { responseInformation: answersTopic }),
       receiveMaximum,
-      maximumPacketSize: 1 + lengthBytes(this.#longest).length + this.#longest,
+      maximumPacketSize: 1 + lengthBytes(longest).length + longest,
       topicAliasMaximum,
       sharedSubscriptionAvailable: false,
     }

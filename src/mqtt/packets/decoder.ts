@@ -40,7 +40,8 @@ const aliasProperty = 0x23
  * soon as it arrives, then its length, then its content.
  */
 export class Decoder {
-  readonly #longest: number
+  /** Maximum length that a packet may announce, bytes. */
+  longest: number
   #isFirst = true
   /** Of the version that CONNECT chose. */
   codec: Codec = mqtt311
@@ -56,9 +57,8 @@ export class Decoder {
   #topic = ''
   #topicBytes: Buffer = nothing
 
-  /** @param longest maximum length that a packet may announce, bytes */
   constructor(longest: number) {
-    this.#longest = longest
+    this.longest = longest
   }
 
   /** Number of received bytes of an incomplete packet; undefined if no packet is incomplete. */
@@ -123,7 +123,7 @@ export class Decoder {
     if (this.codec === mqtt31) bytes[place] = withoutUnusedFlags(bytes[place] ?? 0)
     assertFirstByte(bytes[place] ?? 0, this.#isFirst)
     const header = headerAt(bytes, place)
-    if (header) assertLength(header, this.#longest)
+    if (header) assertLength(header, this.longest)
     if (header && this.#is5) assertShortest(header, place)
     else if (header) assertFixedLength(header)
     return header
@@ -146,7 +146,7 @@ export class Decoder {
   #connect(fields: Fields): Connect {
     const level = levelOf(fields)
     this.#is5 = level === 5
-    const codec5 = this.#is5 ? new Codec5(this.#longest) : undefined
+    const codec5 = this.#is5 ? new Codec5() : undefined
     // Set before the packet is decoded, so that a refusal of it is written in its version.
     this.codec = codec5 ?? (level === 3 ? mqtt31 : mqtt311)
     const { connect, properties } = decodeConnect(fields, level)

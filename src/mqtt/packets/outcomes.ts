@@ -32,6 +32,8 @@ export interface BegunSession {
   readonly assignedClientId?: string | undefined
   /** Beginning of the topics for answers to the client's writes; undefined if it is for no one thing. */
   readonly answersTopic?: string | undefined
+  /** Maximum length that a packet of the client may announce, bytes. */
+  readonly longest: number
 }
 
 /** Why a CONNECT is refused: the return code of MQTT 3.1.1 (MQTT-3.2.2-5, table 3.1) and the reason code of MQTT 5 (MQTT5-3.2.2.2). */

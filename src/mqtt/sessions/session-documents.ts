@@ -69,8 +69,10 @@ export const inFlightOf = (clientId: string) => `${inFlightPrefix}${encodeURICom
 export type InFlightDocument = {
   /** Digest of target and payload; absent in documents from before 26 November 2026. */
   readonly write?: number
+  /** Set until the message of a source is relayed: the write id of its records. */
+  readonly id?: string
 }
 
-export type InFlightWrite = readonly [messageId: number, write: number | undefined]
+export type InFlightWrite = readonly [messageId: number, document: InFlightDocument]
 
 export const inFlightName = (clientId: string, messageId: number) => `${inFlightOf(clientId)}${messageId}`

@@ -109,7 +109,7 @@ export class StoredSessions {
   async inFlight(clientId: string): Promise<readonly InFlightWrite[]> {
     const packets: InFlightWrite[] = []
     const documents = listDocuments<InFlightDocument>(this.#documents, inFlightOf(clientId))
-    for await (const [messageId, { write }] of documents) packets.push([Number(messageId), write])
+    for await (const [messageId, document] of documents) packets.push([Number(messageId), document])
     return packets
   }
 

@@ -18,7 +18,10 @@ const retryInterval = 1_000
 const changedAtOnce = 100
 
 interface WillsParts
-  extends Pick<MqttThings, 'documents' | 'nodes' | 'locks' | 'ingest' | 'access' | 'clock'> {
+  extends Pick<
+    MqttThings,
+    'documents' | 'nodes' | 'locks' | 'ingest' | 'access' | 'clock' | 'sourceMessages'
+  > {
   /** Serves topics that are not Thingwire's; undefined if the host serves them, or nobody does. */
   readonly relay: Relay | undefined
   /** Whether this node refused a connection, so that the connection's will is void. @param lockOwner owner of the client's lock */
@@ -190,9 +193,12 @@ export class Wills {
       const { properties, expiry, ...rest } = message
       const expiresAt = expiry === undefined ? undefined : clock.now() + expiry * 1_000
       const carried = { properties: decoded(properties), expiresAt }
-      const grants = await access.topicsAgain(credentialHash)
-      if (mayWrite(grants, message.topic))
-        await relay?.publish({ ...rest, ...carried, payload: bytes }, { documents, lock })
+      const principal = await access.identifyAgain(credentialHash)
+      if (!mayWrite(await access.topicsOf(principal), message.topic)) return
+      const { topic } = message
+      if (principal.kind === 'source')
+        await this.#parts.sourceMessages.take(principal, { door: 'mqtt', topic, payload: bytes, lock })
+      await relay?.publish({ ...rest, ...carried, payload: bytes }, { documents, lock })
       return
     }
     const { thingId, options = {}, refusal } = will

@@ -161,6 +161,13 @@ const optionDeclarations = {
     meaning: 'Largest MQTT packet. A larger one closes the connection before it is buffered.',
     reason: 'As `bodyLimit`: a write may be as large over MQTT as over HTTP.',
   },
+  sourcePacketSize: {
+    ...wholeNumber(1_024, 64 * 1_048_576, 'bytes'),
+    default: 8 * 1_048_576,
+    meaning: 'Largest MQTT packet of a source, once it has connected over TCP or TLS.',
+    reason:
+      'A gateway announces all its devices in one message; if it is closed for that, it comes again for ever.',
+  },
   willGrace: {
     ...wholeNumber(0, 86_400_000, 'ms'),
     default: 30_000,

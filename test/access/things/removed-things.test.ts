@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { createAccess } from '../../../src/access/index.ts'
+import { sourceRules } from '../../../src/formats/source-formats.ts'
 import type { StoreDriver } from '../../../src/store/contract.ts'
 import { createMemoryStore } from '../../../src/store/memory/index.ts'
 import { openStore } from '../../../src/store/open-store.ts'
@@ -61,7 +62,7 @@ describe('ThingRegistry.remove()', () => {
 
     const store = await openStore(failing.driver)
     expect(await documentsUnder(store.documents, 'removals/')).toHaveLength(2)
-    const second = await createAccess({ ...store, adminKey, allowThingDelete: false })
+    const second = await createAccess({ ...store, adminKey, allowThingDelete: false, rules: sourceRules })
     await expect.poll(() => documentsUnder(store.documents, 'removals/')).toEqual([])
     for (const { thingId, thingToken } of things) {
       expect(await store.records.resources(thingId)).toEqual([])

@@ -1,0 +1,259 @@
+import type { Access, SourceMessage, SourcePrincipal, SourceTerms, SourceThings } from '../access/access.ts'
+import { sourceFactsOf } from '../access/documents.ts'
+import { promiseOf } from '../core/async/ticket.ts'
+import { Turns } from '../core/async/turns.ts'
+import type { Ingest } from '../core/ingest.ts'
+import { listDocuments } from '../core/list-documents.ts'
+import { LockLost } from '../core/locks.ts'
+import type { Nodes } from '../core/nodes.ts'
+import type { Document, DocumentStore, RecordStore, WriteAnswer } from '../core/ports.ts'
+import { valueText } from '../core/record/value.ts'
+import { isRateExceeded } from '../core/refusals/door-refusals.ts'
+import type { ReceiptClock } from '../core/time/clock.ts'
+import { hashToken } from '../core/token.ts'
+import { ThingwireError } from '../errors.ts'
+import type {
+  DeviceDescription,
+  Fact,
+  Reading,
+  SentRecord,
+  SourceFormat,
+  SourceReader,
+} from '../formats/format.ts'
+
+export interface SourcesParts {
+  readonly documents: DocumentStore
+  readonly records: Pick<RecordStore, 'read'>
+  readonly nodes: Pick<Nodes, 'onDocuments'>
+  readonly clock: Pick<ReceiptClock, 'now'>
+  readonly access: Pick<Access, 'onRevoke'>
+  readonly ingest: Pick<Ingest, 'submit' | 'noteRejected'>
+  readonly things: SourceThings
+  readonly formatsOf: (terms: SourceTerms) => readonly SourceFormat[]
+}
+
+/** Maximum number of facts that a source teaches: a house with 1,000 things of 20 resources each. */
+const mostFacts = 20_000
+
+/** `source-facts/<source id>/<format>/<hash of the name>` */
+type FactDocument = { readonly name: string; readonly fact: Fact }
+
+/** Adds a task that the acknowledgement waits for. */
+type Begin = (task: Promise<void>) => void
+
+interface Format {
+  readonly name: string
+  readonly reader: SourceReader
+}
+
+/** A source whose messages this node reads. */
+export class OpenSource {
+  readonly #source: SourcePrincipal
+  readonly #parts: SourcesParts
+  readonly #formats: readonly Format[]
+  /** By name of the document: the name of a fact, and its JSON. */
+  readonly #facts = new Map<string, { readonly name: string; readonly text: string }>()
+  readonly #turns = new Turns()
+  /** By device: the description that is written last, as JSON, and descriptions whose writes have not begun. */
+  readonly #described = new Map<string, string>()
+  readonly #describing = new Map<string, Promise<void>>()
+
+  private constructor(source: SourcePrincipal, parts: SourcesParts) {
+    this.#source = source
+    this.#parts = parts
+    this.#formats = parts
+      .formatsOf(source.terms)
+      .map(format => ({ name: format.name, reader: format.begin() }))
+  }
+
+  /** @throws ThingwireError if the store fails */
+  static async open(source: SourcePrincipal, parts: SourcesParts): Promise<OpenSource> {
+    const opened = new OpenSource(source, parts)
+    const prefix = sourceFactsOf(source.sourceId)
+    for await (const [rest, document] of listDocuments(parts.documents, prefix))
+      opened.#hearFact(prefix + rest, document)
+    return opened
+  }
+
+  /** @param names names of documents that another node may have changed */
+  async hear(names: readonly string[]): Promise<void> {
+    const prefix = sourceFactsOf(this.#source.sourceId)
+    const changed = names.filter(name => name.startsWith(prefix))
+    for (const name of changed) this.#hearFact(name, await this.#parts.documents.get(name))
+  }
+
+  #hearFact(documentName: string, document: Document | undefined): void {
+    const [format] = documentName.slice(sourceFactsOf(this.#source.sourceId).length).split('/')
+    const reader = this.#formats.find(({ name }) => name === format)?.reader
+    const known = this.#facts.get(documentName)
+    const { name = known?.name, fact = null } = (document ?? {}) as Partial<FactDocument>
+    if (!reader || name === undefined) return
+    if (fact) this.#facts.set(documentName, { name, text: JSON.stringify(fact) })
+    else this.#facts.delete(documentName)
+    reader.learn(name, fact)
+  }
+
+  /** See `SourceMessages.take`. */
+  async take(message: SourceMessage): Promise<void> {
+    const turn = this.#turns.take()
+    const writing: Promise<void>[] = []
+    try {
+      const before = turn.wait()
+      if (before) await before
+      await this.#read(message, task => {
+        // The first failure is thrown below; the others are no unhandled rejections.
+        task.catch(() => {})
+        writing.push(task)
+      })
+    } finally {
+      turn.done()
+    }
+    await Promise.all(writing)
+  }
+
+  async #read(message: SourceMessage, begin: Begin): Promise<void> {
+    const { topic, payload } = message
+    const { things, clock } = this.#parts
+    const format = this.#formatOf(topic)
+    if (!format) return
+    const { reader } = format
+    const { readings, facts, described, gone, unread } = reader.read({
+      topic,
+      payload,
+      receivedAt: clock.now(),
+    })
+    for (const { place, reason } of unread ?? [])
+      this.#note('unread_message', [topic, place, reason].filter(text => text !== '').join(': '))
+    if (facts && facts.size > 0) begin(this.#learn(format, facts))
+    for (const device of described ?? []) begin(this.#describe(reader, device, message))
+    for (const device of gone ?? []) begin(things.markGone(this.#source.sourceId, device, true))
+    for (const reading of readings) {
+      const { device, records, writeId } = reading
+      const thingId = message.isRepeated ? undefined : things.known(this.#source.sourceId, device)
+      if (records.length === 0) continue
+      if (thingId !== undefined) begin(this.#submit(thingId, records, message, writeId))
+      else await this.#write(reader, reading, message, begin)
+    }
+  }
+
+  /** A format that was taught the topic goes before one that only knows its form. */
+  #formatOf(topic: string): Format | undefined {
+    let byForm: Format | undefined
+    for (const format of this.#formats) {
+      const knows = format.reader.knows(topic)
+      if (knows === 'fact') return format
+      if (knows === 'form') byForm ??= format
+    }
+    return byForm
+  }
+
+  /** Learns at once, so that the next message is read with the facts; resolves when they are durable. */
+  async #learn({ name: format, reader }: Format, facts: ReadonlyMap<string, Fact | null>): Promise<void> {
+    const put: Record<string, FactDocument | null> = {}
+    for (const [name, fact] of facts) {
+      const documentName = `${sourceFactsOf(this.#source.sourceId)}${format}/${hashToken(name)}`
+      const text = fact && JSON.stringify(fact)
+      if (text === (this.#facts.get(documentName)?.text ?? null)) continue
+      if (text !== null && !this.#facts.has(documentName) && this.#facts.size >= mostFacts) {
+        this.#note('unread_message', `${name}: a source announces at most ${mostFacts} devices and resources`)
+        continue
+      }
+      if (text === null) this.#facts.delete(documentName)
+      else this.#facts.set(documentName, { name, text })
+      reader.learn(name, fact)
+      put[documentName] = fact && { name, fact }
+    }
+    if (Object.keys(put).length > 0) await this.#parts.documents.put(put, 'register')
+  }
+
+  /** Describes the thing of a device, if it has one. What a burst says while a description is being written is one more record. */
+  #describe(reader: SourceReader, device: string, message: SourceMessage): Promise<void> {
+    const waiting = this.#describing.get(device)
+    if (waiting) return waiting
+    const describing = Promise.resolve().then(async () => {
+      const { alias } = reader.describe(device) ?? {}
+      const found = await this.#parts.things.thingOf(this.#source, device, alias, undefined)
+      this.#describing.delete(device)
+      if (!found) return
+      const records = this.#descriptionOf(device, reader.describe(device))
+      if (records.length > 0) await this.#submit(found.thingId, records, message)
+    })
+    this.#describing.set(device, describing)
+    return describing
+  }
+
+  /** The `$meta` record of a description that was not written yet; none if there is nothing new. */
+  #descriptionOf(device: string, description: DeviceDescription | undefined): readonly SentRecord[] {
+    const described = Object.entries(description?.resources ?? {}).map(([key, members]) => {
+      return [key, { ...members, discovered: Object.keys(members) }] as const
+    })
+    const value = Object.fromEntries(described.filter(([, { discovered }]) => discovered.length > 0))
+    const text = JSON.stringify(value)
+    if (text === '{}' || this.#described.get(device) === text) return []
+    this.#described.set(device, text)
+    return [{ key: '$meta', value }]
+  }
+
+  /** Writes to a thing that must be looked up or made, or only what is new of a repeated message. */
+  async #write(reader: SourceReader, reading: Reading, message: SourceMessage, begin: Begin): Promise<void> {
+    const { device, alias, records, writeId } = reading
+    const description = reader.describe(device)
+    try {
+      const name = description?.name ?? alias ?? device
+      const found = await this.#parts.things.thingOf(this.#source, device, alias, name)
+      if (!found)
+        throw new ThingwireError(
+          'too_many_things',
+          `the source makes no things, and none has the device ${device}`,
+        )
+      const { thingId, isNew } = found
+      const fresh = message.isRepeated ? await this.#withoutKnown(thingId, records) : records
+      const all = isNew ? [...fresh, ...this.#descriptionOf(device, description)] : fresh
+      if (all.length > 0) begin(this.#submit(thingId, all, message, writeId))
+    } catch (error) {
+      if (!(error instanceof ThingwireError) || error.reason !== 'too_many_things') throw error
+      this.#note(error.reason, `${message.topic}: ${error.message}`)
+    }
+  }
+
+  /** Leaves out the records that say what the latest records of their keys say, without a time of their own. */
+  async #withoutKnown(thingId: string, records: readonly SentRecord[]): Promise<readonly SentRecord[]> {
+    const isKnown = await Promise.all(
+      records.map(async ({ key, value, datetime, geo }) => {
+        if (datetime !== undefined || geo !== undefined) return false
+        const page = await this.#parts.records.read(thingId, key, { order: 'desc', limit: 1 })
+        return page?.records[0]?.value === valueText(value)
+      }),
+    )
+    return records.filter((_, place) => !isKnown[place])
+  }
+
+  async #submit(
+    thingId: string,
+    values: readonly SentRecord[],
+    { door, topic, payload: body, id, lock, sender }: SourceMessage,
+    writeId = id,
+  ): Promise<void> {
+    const write = {
+      ...{ thingId, door, body, lock, sender },
+      isSources: true,
+      content: { values, partial: true },
+      options: { id: writeId },
+    } as const
+    try {
+      const { rejected = [] } = await promiseOf<WriteAnswer>(ticket =>
+        this.#parts.ingest.submit(write, ticket),
+      )
+      for (const { index, reason, message } of rejected)
+        this.#note(reason, `${topic}: ${values[index]?.key}: ${message}`)
+    } catch (error) {
+      if (!(error instanceof ThingwireError) || error instanceof LockLost) throw error
+      if (error.retryable && !isRateExceeded(error)) throw error
+      this.#note(error.reason, `${topic}: ${error.message}`)
+    }
+  }
+
+  #note(reason: ThingwireError['reason'], text: string): void {
+    this.#parts.ingest.noteRejected(this.#source.sourceId, new ThingwireError(reason, text))
+  }
+}
