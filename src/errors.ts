@@ -122,6 +122,14 @@ export const catalogue = {
     ...tooMuch,
     text: 'The settings document would be over 64 KiB. The check comes after the ack: see the refused writes.',
   },
+  invalid_meta: {
+    ...refusedContent,
+    text: 'The value of `$meta` is not an object of descriptions, or a member of a description is unknown or has a wrong value.',
+  },
+  meta_too_large: {
+    ...tooMuch,
+    text: 'The descriptions would be over 64 KiB. The check comes after the ack: see the refused writes.',
+  },
   invalid_magic_value: {
     ...refusedContent,
     text: 'A magic resource that a host program adds refuses the value.',

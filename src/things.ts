@@ -59,7 +59,7 @@ export interface ThingsOptions {
   readonly limits?: Partial<LimitOptions>
   /** How long records are kept (docs/use/operations.md). Default: for ever. */
   readonly retention?: readonly RetentionRule[]
-  /** Magic resources in addition to `$geo` and `$settings` (docs/use/magic.md). */
+  /** Magic resources in addition to `$geo`, `$settings` and `$meta` (docs/use/magic.md). */
   readonly magicResources?: readonly MagicResource[]
   readonly observer?: Observer
   /** Called with each error from a magic resource or a listener of `on`; must not throw. Default: emits a process warning. */

@@ -2,9 +2,10 @@ import type { MagicRules } from '../core/ports.ts'
 import { isMagicKey } from '../core/record/key.ts'
 import { geo } from './geo.ts'
 import type { MagicResource } from './magic-resource.ts'
+import { meta } from './meta.ts'
 import { settings } from './settings.ts'
 
-const builtIn: readonly MagicResource[] = [geo, settings]
+const builtIn: readonly MagicResource[] = [geo, settings, meta]
 const stateKey = /^\$[A-Za-z0-9_-]{1,64}$/
 
 export interface MagicRegistry extends MagicRules {
@@ -14,7 +15,7 @@ export interface MagicRegistry extends MagicRules {
   find(key: string): MagicResource | undefined
 }
 
-/** `$geo`, `$settings`, and the host's resources. @throws TypeError if a key is invalid or used twice */
+/** `$geo`, `$settings`, `$meta`, and the host's resources. @throws TypeError if a key is invalid or used twice */
 export function createMagicRegistry(added: readonly MagicResource[] = []): MagicRegistry {
   const resources = new Map<string, MagicResource>()
   for (const resource of [...builtIn, ...added]) {
@@ -24,6 +25,8 @@ export function createMagicRegistry(added: readonly MagicResource[] = []): Magic
         `the key of a magic resource must be $ and 1 to 64 letters, digits, "_" or "-": ${key}`,
       )
     }
+    if (builtIn.some(each => each !== resource && each.key === key))
+      throw new TypeError(`${key} is a magic resource of Thingwire: yours needs another key`)
     if (resources.has(key)) throw new TypeError(`two magic resources have the key ${key}`)
     resources.set(key, resource)
   }

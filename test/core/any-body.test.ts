@@ -22,7 +22,7 @@ const anyRecord = fc.record(
   {
     key: fc.oneof(
       fc.stringMatching(/^[A-Za-z0-9._-]{1,130}$/),
-      fc.constantFrom('$geo', '$settings', '$settings.a.b', '$settings.', '$x', '__proto__'),
+      fc.constantFrom('$geo', '$settings', '$settings.a.b', '$settings.', '$meta', '$x', '__proto__'),
       markedText,
       anyJson,
     ),
@@ -84,7 +84,7 @@ function parse(body: Uint8Array) {
 }
 
 function expectRulesKept(record: NewRecord): void {
-  expect(record.key).toMatch(/^([A-Za-z0-9._-]{1,128}|\$geo|\$settings(\.[A-Za-z0-9_-]{1,64})*)$/)
+  expect(record.key).toMatch(/^([A-Za-z0-9._-]{1,128}|\$geo|\$meta|\$settings(\.[A-Za-z0-9_-]{1,64})*)$/)
   if (record.explicit) {
     expect(Number.isInteger(record.datetime)).toBe(true)
     expect(record.datetime).toBeGreaterThanOrEqual(0)

@@ -87,6 +87,7 @@ const badRecords: Partial<Record<Reason, unknown>> = {
   datetime_out_of_range: { key: 'a', value: 1, datetime: '19691231235959' },
   invalid_position: { key: '$geo', value: [181, 0] },
   invalid_settings: { key: '$settings', value: 1 },
+  invalid_meta: { key: '$meta', value: 1 },
   invalid_settings_path: { key: '$settings.a..b', value: 1 },
 }
 const badWrites: Partial<Record<Reason, unknown>> = {

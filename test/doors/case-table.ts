@@ -153,8 +153,8 @@ export const unsaid = new Set([
   'invalid_utf8',
 ])
 
-/** The body of a repeated id is not looked at, and no pattern tells how large a number is that is sent as a string. */
-const undocumented = /: a known id with|: a (lat|long)itude of "/
+/** The body of a repeated id is not looked at, no pattern bounds a number in a string, and no schema compares members. */
+const undocumented = /: a known id with|: a (lat|long)itude of "|: a discovered member that is not beside it/
 
 /** Whether the shape takes what is taken whole, and refuses what is refused for its shape. */
 function isDocumented({ name, steps }: Case): boolean {
@@ -175,7 +175,7 @@ export function matches(body: ClientWrite['body']): boolean {
 }
 
 /** Looked into whether or not a case writes there: a refused write must have left nothing. */
-const usualKeys = ['reading', '$geo', '$settings']
+const usualKeys = ['reading', '$geo', '$settings', '$meta']
 
 /** Sends the writes of a case through a door, and holds every answer and what is kept against the table. */
 async function runCase(service: Service, door: Door, row: Case): Promise<void> {

@@ -33,11 +33,11 @@ export interface RemoveStep {
 export interface MagicCase {
   readonly name: string
   readonly steps: readonly (WriteStep | RemoveStep)[]
-  /** Values by key as `GET …/resources/<key>` gives them in the end; `$geo` and `$settings` that are not here have none. */
+  /** Values by key as `GET …/resources/<key>` gives them in the end; `$geo`, `$settings` and `$meta` that are not here have none. */
   readonly states: Readonly<Record<string, unknown>>
   /** Measurement time of the position in the end, where it was given. */
   readonly positionTime?: string
-  /** Values of what was written under each key, oldest first; `$geo` and `$settings` that are not here have none. */
+  /** Values of what was written under each key, oldest first; `$geo`, `$settings` and `$meta` that are not here have none. */
   readonly history: Readonly<Record<string, readonly unknown[]>>
   /** The states that are announced, in order. */
   readonly told: readonly Told[]
@@ -86,6 +86,15 @@ export function set(path: string, value: unknown): object {
 
 export function toldSettings(...documents: unknown[]): Told[] {
   return documents.map(document => ['$settings', document] as const)
+}
+
+/** A patch of the descriptions. */
+export function describeAs(value: object, datetime?: string): object {
+  return { ...patch(value, datetime), key: '$meta' }
+}
+
+export function toldMeta(...documents: unknown[]): Told[] {
+  return documents.map(document => ['$meta', document] as const)
 }
 
 export function toldPositions(...longs: number[]): Told[] {
@@ -169,7 +178,7 @@ async function remove({ thingId }: Thing, { remove, range = '' }: RemoveStep): P
 
 async function check(thing: Thing, row: MagicCase): Promise<void> {
   expect(toldOf(thing)).toEqual(row.told)
-  const expected = { $geo: undefined, $settings: undefined, ...row.states }
+  const expected = { $geo: undefined, $settings: undefined, $meta: undefined, ...row.states }
   for (const [key, value] of Object.entries(expected)) {
     const items = await newest(thing, key)
     expect(items.map(item => item.value)).toEqual(value === undefined ? [] : [value])
@@ -177,7 +186,7 @@ async function check(thing: Thing, row: MagicCase): Promise<void> {
     if (key === '$geo' && row.positionTime) expect(items[0]?.datetime).toBe(row.positionTime)
   }
   const readBack = new ReadBack(service, thing)
-  for (const [key, values] of Object.entries({ $geo: [], $settings: [], ...row.history })) {
+  for (const [key, values] of Object.entries({ $geo: [], $settings: [], $meta: [], ...row.history })) {
     expect((await readBack.records(key, 'asc')).map(({ value }) => value)).toEqual(values)
   }
   const { notApplied = [] } = row

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { geo } from '../../src/magic/geo.ts'
 import type { MagicState } from '../../src/magic/magic-resource.ts'
+import { meta } from '../../src/magic/meta.ts'
 import { settings } from '../../src/magic/settings.ts'
 
 /**
@@ -129,6 +130,54 @@ function sorted(value: unknown): unknown {
   const members = Object.entries(value as object).sort(([a], [b]) => (a < b ? -1 : 1))
   return Object.fromEntries(members.map(([name, member]) => [name, sorted(member)]))
 }
+
+const noPrototype = { noNullPrototype: true }
+const members = fc.dictionary(
+  fc.constantFrom('name', 'unit', 'kind'),
+  fc.constantFrom('x', 'y', null),
+  noPrototype,
+)
+const byPerson = members.map(given => ({ ...given }))
+const byDiscovery = members.map(given => ({ ...given, discovered: Object.keys(given) }))
+const byBoth = members.map(given => ({ ...given, discovered: Object.keys(given).slice(1) }))
+const patchOf = (description: fc.Arbitrary<unknown>) =>
+  fc.dictionary(fc.constantFrom('a', 'b'), description, noPrototype)
+const anyPatch = patchOf(fc.oneof(byPerson, byDiscovery, byBoth, fc.constantFrom(null, { discovered: null })))
+
+describe('meta.apply()', () => {
+  const patched = (value: unknown, patch: unknown) => {
+    const change = { key: '$meta', value: patch, datetime: 0, receivedAt: 1 }
+    const next = meta.apply({ value, datetime: 0 }, change)
+    if (next && 'reason' in next) throw new Error(next.message)
+    return next?.value ?? value
+  }
+
+  it('makes states that are patches of themselves, whatever patches they come from', () => {
+    fc.assert(
+      fc.property(fc.array(anyPatch, { maxLength: 8 }), patches => {
+        const state = patches.reduce<unknown>(patched, {}) as object
+        expect(meta.check({ key: '$meta', value: state, geo: undefined })).toEqual({ value: state })
+        expect(patched({}, state)).toEqual(state)
+        expect(patched(state, state)).toBe(state)
+        for (const { discovered, ...others } of Object.values(state)) {
+          expect(Object.keys(others)).not.toEqual([])
+          expect(discovered).not.toEqual([])
+        }
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it('keeps what a person has set, whatever is discovered', () => {
+    fc.assert(
+      fc.property(patchOf(byPerson), fc.array(patchOf(byDiscovery), { maxLength: 8 }), (set, found) => {
+        const state = patched({}, set) as object
+        expect(found.reduce<unknown>(patched, state)).toMatchObject(state)
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+})
 
 describe('geo.apply()', () => {
   it('comes to the last written of the newest, whatever order positions come in', () => {

@@ -9,8 +9,13 @@ const resource = (key: string): MagicResource => ({
 })
 
 describe('createMagicRegistry()', () => {
-  it.each(['$geo', '$settings', '$mine'])('refuses a second resource under %s', key => {
-    expect(() => createMagicRegistry([resource('$mine'), resource(key)])).toThrow(key)
+  it.each([
+    ['$geo', '$geo is a magic resource of Thingwire: yours needs another key'],
+    ['$settings', '$settings is a magic resource of Thingwire: yours needs another key'],
+    ['$meta', '$meta is a magic resource of Thingwire: yours needs another key'],
+    ['$mine', 'two magic resources have the key $mine'],
+  ])('refuses a second resource under %s', (key, message) => {
+    expect(() => createMagicRegistry([resource('$mine'), resource(key)])).toThrow(message)
   })
 
   it.each(['', '$', 'mine', '$a.b', '$größe', `$${'a'.repeat(65)}`])('refuses %j as a key', key => {
@@ -18,7 +23,7 @@ describe('createMagicRegistry()', () => {
   })
 
   it('knows the keys of all states, the built-in ones first', () => {
-    expect(createMagicRegistry([resource('$a')]).keys).toEqual(['$geo', '$settings', '$a'])
+    expect(createMagicRegistry([resource('$a')]).keys).toEqual(['$geo', '$settings', '$meta', '$a'])
   })
 })
 
@@ -29,7 +34,7 @@ describe('MagicRegistry.find()', () => {
   ])
 
   it('knows a resource by its own key', () => {
-    for (const key of ['$geo', '$settings', '$mine', '$split']) expect(find(key)?.key).toBe(key)
+    for (const key of ['$geo', '$settings', '$meta', '$mine', '$split']) expect(find(key)?.key).toBe(key)
   })
 
   it('knows the parts of a resource that has any', () => {
@@ -40,7 +45,19 @@ describe('MagicRegistry.find()', () => {
   })
 
   it('knows nothing else', () => {
-    const keys = ['$', '$GEO', '$geo ', '$geo.lat', '$setting', '$settingsx', '$mine.a', 'geo', '.', '$.a']
+    const keys = [
+      '$',
+      '$GEO',
+      '$geo ',
+      '$geo.lat',
+      '$setting',
+      '$settingsx',
+      '$meta.a',
+      '$mine.a',
+      'geo',
+      '.',
+      '$.a',
+    ]
     expect(keys.filter(find)).toEqual([])
   })
 })
@@ -56,10 +73,10 @@ describe('MagicRegistry.check()', () => {
   })
 
   it('refuses a key that names none, and says which there are', () => {
-    for (const key of ['$', '$state', '$geo.lat', '$settingsx']) {
+    for (const key of ['$', '$state', '$geo.lat', '$settingsx', '$meta.temperature']) {
       expect(check(key)).toMatchObject({ field: 'key', reason: 'unknown_magic_resource' })
     }
-    const known = ['$geo', '$settings', '$settings.<path>', '$mine']
+    const known = ['$geo', '$settings', '$settings.<path>', '$meta', '$mine']
     expect(known.filter(key => !(check('$') as { message: string }).message.includes(key))).toEqual([])
   })
 })

@@ -27,7 +27,7 @@ export const ref = pathParameter(
 export const thingIdParameter = pathParameter('thingId', 'The thing.', exampleThingId)
 export const key = pathParameter(
   'key',
-  'The key of the resource; `$geo`, `$settings` and `$settings.<path>` are magic.',
+  'The key of the resource; `$geo`, `$settings`, `$settings.<path>` and `$meta` are magic.',
   'temperature',
 )
 

@@ -100,13 +100,39 @@ const setting = named(
     ...measuredAt,
   }),
 )
+const description = named(
+  'SentDescription',
+  'What a resource is. Null removes a member.',
+  z.strictObject({
+    name: z.string().min(1).max(100).nullish(),
+    unit: z.string().min(1).max(32).nullish(),
+    kind: noted('A device class of Home Assistant, or any other word.', z.string().min(1).max(64).nullish()),
+    total: noted('Whether the value is a counter that only grows.', z.boolean().nullish()),
+    decimals: noted('How many decimals people see.', z.int().min(0).max(10).nullish()),
+    hidden: noted('Whether people see the resource only where they ask for it.', z.boolean().nullish()),
+    discovered: noted(
+      'Names of the other members here that a discovery has set. They do not change what a person has set.',
+      z.array(z.enum(['name', 'unit', 'kind', 'total', 'decimals', 'hidden'])).nullish(),
+    ),
+  }),
+)
+const meta = named(
+  'SentMeta',
+  'A JSON Merge Patch (RFC 7396) of the descriptions of resources, by key; null removes a description.',
+  z.object({
+    key: z.literal('$meta'),
+    value: z.record(anyKey, description.nullable()),
+    geo: sentGeo.nullish(),
+    ...measuredAt,
+  }),
+)
 
 export const write = named(
   'Write',
   'A write: stored as a whole or refused as a whole, unless `partial`. Other members are ignored.',
   z.object({
     values: z
-      .array(z.union([record, barePosition, thingPosition, settings, setting]))
+      .array(z.union([record, barePosition, thingPosition, settings, setting, meta]))
       .min(1)
       .max(maximumRecords),
     store: noted('false: send the live message only, and store nothing.', z.boolean().optional()),

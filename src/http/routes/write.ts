@@ -76,6 +76,7 @@ export const writeRecords: Operation = {
     'invalid_position',
     'invalid_settings',
     'invalid_settings_path',
+    'invalid_meta',
     'invalid_query',
     'write_rate_exceeded',
     'record_rate_exceeded',

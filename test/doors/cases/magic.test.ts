@@ -71,6 +71,67 @@ const badSettings: readonly (readonly [what: string, key: string, value: unknown
   ['a member of 129 bytes', '$settings', { a: { ['x'.repeat(129)]: 1 } }],
 ]
 
+const descriptions: readonly (readonly [what: string, value: unknown])[] = [
+  ['no description', {}],
+  ['an empty description', { temperature: {} }],
+  ['a description that is removed', { temperature: null }],
+  [
+    'every member at its shortest',
+    { a: { name: 'x', unit: '%', kind: 'x', total: false, decimals: 0, hidden: false, discovered: [] } },
+  ],
+  [
+    'every member at its longest',
+    {
+      ['k'.repeat(128)]: { name: 'ä'.repeat(100), unit: 'µ'.repeat(32), kind: 'x'.repeat(64) },
+      'rooms.cellar_1-b': { total: true, decimals: 10, hidden: true },
+    },
+  ],
+  [
+    'members that are removed',
+    {
+      a: { name: null, unit: null, kind: null, total: null, decimals: null, hidden: null, discovered: null },
+    },
+  ],
+  [
+    'members that a discovery sets and removes',
+    { a: { unit: '°C', name: null, discovered: ['unit', 'name'] } },
+  ],
+]
+
+const badDescriptions: readonly (readonly [what: string, value: unknown])[] = [
+  ['no value', undefined],
+  ['null', null],
+  ['an array', []],
+  ['a string', '{}'],
+  ['a key with a space', { 'room temperature': {} }],
+  ['a key of 129 characters', { ['k'.repeat(129)]: {} }],
+  ['an empty key', { '': {} }],
+  ['the key of a magic resource', { $geo: { name: 'Position' } }],
+  ['a unit in place of a description', { temperature: '°C' }],
+  ['an array in place of a description', { temperature: [] }],
+  ['an unknown member', { temperature: { colour: 'red' } }],
+  ['an unknown member to remove', { temperature: { colour: null } }],
+  ['an inherited member', { temperature: { toString: 'x' } }],
+  ['an empty name', { temperature: { name: '' } }],
+  ['a name of 101 characters', { temperature: { name: 'x'.repeat(101) } }],
+  ['a unit of 33 characters', { temperature: { unit: 'x'.repeat(33) } }],
+  ['a kind of 65 characters', { temperature: { kind: 'x'.repeat(65) } }],
+  ['a number as a unit', { temperature: { unit: 1 } }],
+  ['an object as a kind', { temperature: { kind: {} } }],
+  ['a string as total', { temperature: { total: 'true' } }],
+  ['a number as hidden', { temperature: { hidden: 1 } }],
+  ['11 decimals', { temperature: { decimals: 11 } }],
+  ['-1 decimals', { temperature: { decimals: -1 } }],
+  ['1.5 decimals', { temperature: { decimals: 1.5 } }],
+  ['decimals in a string', { temperature: { decimals: '1' } }],
+  ['true as discovered', { temperature: { unit: '°C', discovered: true } }],
+  ['a member name as discovered', { temperature: { unit: '°C', discovered: 'unit' } }],
+  ['a discovered member that is not beside it', { temperature: { unit: '°C', discovered: ['name'] } }],
+  ['discovered as discovered', { temperature: { discovered: ['discovered'] } }],
+  ['a number as the name of a discovered member', { temperature: { unit: '°C', discovered: [0] } }],
+  ['a good and a bad description', { depth: { unit: 'm' }, temperature: { unit: 1 } }],
+]
+
 tryCases({
   /** Contract §5: what is taken and kept as history under its own key. */
   'magic resources': [
@@ -132,6 +193,17 @@ tryCases({
       { key: '$settings', value: { a: 'x'.repeat(65_536) } },
       'value',
       'value_too_large',
+    ),
+    ...descriptions.map(([what, value]) => taken(`meta: ${what} is taken`, { key: '$meta', value })),
+    taken('meta keeps its geo as history', { key: '$meta', value: {}, geo: { lat: 41, long: 2 } }),
+    ...badDescriptions.map(([what, value]) =>
+      refused(`meta: ${what} is refused`, { key: '$meta', value }, 'value', 'invalid_meta'),
+    ),
+    refused(
+      'meta: one description is no resource',
+      { key: '$meta.temperature', value: { unit: '°C' } },
+      'key',
+      'unknown_magic_resource',
     ),
     refusedBody(
       'settings: a forbidden member is refused',
