@@ -54,6 +54,7 @@ export class Connection {
   readonly #redactor: Redactor
   /** Limit announced by the central server, bytes. Older versions of Thingwire do not announce it. */
   #maxPacketSize = Number.POSITIVE_INFINITY
+  #takesMeta = false
   /** Id of the pending write; `#refusal` is the refusal of that write. */
   #id = ''
   #refusal: Refusal | undefined
@@ -93,6 +94,11 @@ export class Connection {
 
   get isOpen(): boolean {
     return !this.#isClosed
+  }
+
+  /** Whether the central server takes `$meta`. Older versions of Thingwire do not. */
+  get takesMeta(): boolean {
+    return this.#takesMeta
   }
 
   /** Maximum length of a payload that the central server accepts, bytes. */
@@ -143,7 +149,8 @@ export class Connection {
   }
 
   #takeLimits(payload: Buffer): void {
-    const { maxPacketSize } = objectIn(payload)
+    const { maxPacketSize, meta } = objectIn(payload)
+    this.#takesMeta = meta === true
     // A limit of a few bytes would be a mistake, and every record would be dropped as too large.
     if (Number.isSafeInteger(maxPacketSize) && Number(maxPacketSize) >= leastPacketSize) {
       this.#maxPacketSize = Number(maxPacketSize)

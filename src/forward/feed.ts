@@ -166,6 +166,7 @@ export class Feed implements ConnectionUser {
     const { stop, link, budget } = this.#parts
     const until = performance.now() + fairTime
     while (this.#isDue && connection.isOpen && !stop.aborted) {
+      if (!connection.takesMeta && this.#omitMeta()) continue
       this.#isSending = true
       const { longestPayload } = connection
       const bytes = Math.max(smallestBatch.bytes, Math.min(this.#limits.bytes, budget.piece))
@@ -194,6 +195,15 @@ export class Feed implements ConnectionUser {
 
   #ahead(): readonly WaitingRecord[] {
     return this.#waiting.slice(this.#next, this.#next + this.#limits.records)
+  }
+
+  /** Omits `$meta` from the next write: the central server would list each as refused. @returns whether there was any */
+  #omitMeta(): boolean {
+    // What is sent again must stay the same.
+    if (this.#unanswered) return false
+    const descriptions = this.#ahead().filter(({ record }) => record.key === '$meta')
+    for (const waiting of descriptions) this.#remove(waiting)
+    return descriptions.length > 0
   }
 
   #accepted({ records, payload }: Batch): void {
@@ -241,11 +251,15 @@ export class Feed implements ConnectionUser {
     waiting: WaitingRecord,
     { reason, message }: { readonly reason: string; readonly message: string },
   ): void {
-    const { commit, record, isLast } = waiting
+    const { key, datetime } = waiting.record
+    this.#remove(waiting)
+    this.#parts.onRefused({ thingId: this.thingId, key, datetime, reason, message, at: Date.now() })
+  }
+
+  #remove(waiting: WaitingRecord): void {
+    const { commit, isLast } = waiting
     const place = this.#waiting.indexOf(waiting, this.#next)
     this.#waiting.splice(place, 1)
-    const { key, datetime } = record
-    this.#parts.onRefused({ thingId: this.thingId, key, datetime, reason, message, at: Date.now() })
     if (!isLast) return
     const before = this.#waiting[place - 1]
     if (place > this.#next && before?.commit === commit)

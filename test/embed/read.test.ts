@@ -41,6 +41,12 @@ describe('things.read()', () => {
     await things.write(thingId, [{ key: '$settings.b', value: 2 }])
     await expect.poll(async () => (await things.read(thingId, '$settings'))[0]?.value).toEqual({ a: 1, b: 2 })
     expect(await things.read(thingId, '$settings.a', { last: 10 })).toMatchObject([{ value: 1 }])
+    await things.write(thingId, [{ key: '$meta', value: { a: { unit: 'V', discovered: ['unit'] } } }])
+    await things.write(thingId, [{ key: '$meta', value: { a: { unit: 'mV' } } }])
+    await expect
+      .poll(async () => (await things.read(thingId, '$meta'))[0]?.value)
+      .toEqual({ a: { unit: 'mV' } })
+    expect(await things.read(thingId, '$meta', { last: 10 })).toHaveLength(2)
   })
 
   it('gives values that nobody else has', async () => {

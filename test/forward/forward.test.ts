@@ -43,6 +43,8 @@ describe('a server that forwards', () => {
           { key: '$settings.limits.low', value: null },
         ],
       },
+      { values: [{ key: '$meta', value: { n: { name: 'Count', unit: '1', discovered: ['unit'] } } }] },
+      { values: [{ key: '$meta', value: { n: { name: 'Number', decimals: 0 } } }] },
       { values: [{ key: 'quiet', value: 1 }], broadcast: false },
       { values: Array.from({ length: 3_000 }, (_, n) => ({ key: 'many', value: n })) },
       { values: [{ key: 'n', value: 4 }] },
@@ -54,8 +56,8 @@ describe('a server that forwards', () => {
     const { edge: sent, central: received } = await servers.records(thing)
     expect(sent.length).toBeGreaterThan(3_010)
     expect(received).toEqual(sent)
-    for (const key of ['$geo', '$settings']) {
-      // Of settings the datetime is that of their last change.
+    for (const key of ['$geo', '$settings', '$meta']) {
+      // Of settings and descriptions the datetime is that of their last change.
       const state = async (server: ServerProcess, { thingId }: Thing) =>
         (await ask<ReadRecord[]>(server, 'GET', `/v2/things/${thingId}/resources/${key}`))[0]?.value
       await expect.poll(() => state(servers.central, there)).toEqual(await state(edge, here))

@@ -183,8 +183,8 @@ async function openNeighbour(server: ServerProcess, { victim, words }: Cast) {
   const expectUntouched = async () => {
     const stored = await readAll(server, victim, 'temperature')
     expect(stored.map(record => record.value).reverse()).toEqual(written)
-    expect((await resourcesOf(server, victim)).sort()).toEqual(['$geo', '$settings', 'temperature'])
-    for (const key of ['$geo', '$settings']) {
+    expect((await resourcesOf(server, victim)).sort()).toEqual(['$geo', '$meta', '$settings', 'temperature'])
+    for (const key of ['$geo', '$settings', '$meta']) {
       expect(await readAll(server, victim, key), key).toHaveLength(1)
     }
     expect((await errors()).filter(refused => !isOwn(refused))).toEqual([])
@@ -201,10 +201,12 @@ async function openNeighbour(server: ServerProcess, { victim, words }: Cast) {
     expect(live.map(message => JSON.parse(textOf(message)).value)).toEqual(written)
     expect(subscriber.received.filter(isMessageOn(victimsTopic)).map(textOf)).toEqual(written)
     const topics = subscriber.received.filter(isOf('publish')).map(message => message.topic)
-    const expected = ['values/temperature', 'values/$geo', 'values/$settings', 'errors', 'date'].map(topic)
+    const expected = ['temperature', '$geo', '$settings', '$meta'].map(key => topic(`values/${key}`))
     // Not the topics, which would be printed with the token.
     const named = (text: string) => text.replace(victim.thingToken, '<token>')
-    expect(new Set(topics.map(named))).toEqual(new Set([...expected, victimsTopic].map(named)))
+    expect(new Set(topics.map(named))).toEqual(
+      new Set([...expected, topic('errors'), topic('date'), victimsTopic].map(named)),
+    )
   }
 
   expect(await subscriber.subscribe(topic('#'), 1)).toBe(1)
@@ -218,10 +220,12 @@ async function openNeighbour(server: ServerProcess, { victim, words }: Cast) {
     values: [
       { key: '$geo', value: [2.22, 41.41] },
       { key: '$settings', value: { owner: victimsMark } },
+      { key: '$meta', value: { temperature: { name: victimsMark } } },
     ],
   }
   await publisher.publish(topic('write'), first, { properties: { topicAlias: 1 } })
-  for (const rest of ['values/$geo', 'values/$settings']) await subscriber.next(isMessageOn(topic(rest)))
+  for (const rest of ['values/$geo', 'values/$settings', 'values/$meta'])
+    await subscriber.next(isMessageOn(topic(rest)))
   await probeErrors()
   await subscriber.next(isMessageOn(topic('errors')))
   await probe()

@@ -134,7 +134,7 @@ const doors: Readonly<Record<string, (thing: Thing, index: number) => Promise<Do
   },
 }
 
-/** Tries each row through either door: what is stored, what is announced, and what is live (contract §5). */
+/** Tries each row through either door: what is stored, announced, live and retained (contract §5). */
 export function tryCases(cases: readonly MagicCase[]): void {
   beforeAll(async () => {
     const ends: (() => Promise<void>)[] = []
@@ -164,7 +164,11 @@ export function tryCases(cases: readonly MagicCase[]): void {
           for (const step of row.steps) await ('remove' in step ? remove(thing, step) : opened.write(step))
           await service.things.magic.whenApplied()
           await check(thing, row)
-          expect(await liveStates(thing, subscriber)).toEqual(row.told)
+          const later = await subscribe(thing)
+          onTestFinished(() => later.destroy())
+          const states = Object.entries(row.states).filter(([key]) => !key.includes('.'))
+          expect(Object.fromEntries(await shownStates(thing, later))).toEqual(Object.fromEntries(states))
+          expect(await shownStates(thing, subscriber)).toEqual(row.told)
         })
       }
     })
@@ -203,8 +207,8 @@ async function subscribe({ thingId, thingToken }: Thing): Promise<MqttClient> {
   return client
 }
 
-/** The states that came live, to the last: what is written now comes behind them. */
-async function liveStates(thing: Thing, subscriber: MqttClient): Promise<Told[]> {
+/** The states that came, retained and live, to the last: what is written now comes behind them. */
+async function shownStates(thing: Thing, subscriber: MqttClient): Promise<Told[]> {
   const topic = (key: string) => `things/${thing.thingId}/values/${key}`
   await post(service, thing, { values: [{ key: 'end', value: 1 }] })
   await subscriber.next(isMessageOn(topic('end')))

@@ -226,13 +226,14 @@ export const serverTime = named(
 )
 export const limits = named(
   'Limits',
-  'The limits of the server.',
+  'What the server takes.',
   z.object({
     maxPacketSize: z
       .int()
       .describe(
         'Bytes of the largest MQTT packet, without its fixed header. A larger one closes the connection.',
       ),
+    meta: z.literal(true).describe('The server takes `$meta`. Older servers do not send this member.'),
   }),
 )
 export const activation = named(

@@ -43,7 +43,7 @@ export class RetainedDelivery implements AckedParts {
     const { receiver, snapshot, gap, subscriptions, clock, maxPacketSize } = this.#parts
     const maySee = (thingId: string) => receiver.maySee(thingId)
     try {
-      this.#pushOnce('limits', limitsTopic, () => JSON.stringify({ maxPacketSize }))
+      this.#pushOnce('limits', limitsTopic, () => JSON.stringify({ maxPacketSize, meta: true }))
       // The date is pushed after the limits: a forwarder begins to write when it gets the date, and must know the limits by then.
       this.#pushOnce('date', dateTopic, () => serverTimeText(clock.now(), 'UTC'))
       for await (const page of views.stream(receiver.reader, retainedView(snapshot, subscriptions, maySee))) {

@@ -170,7 +170,7 @@ export function asyncApi({ version, places }: { readonly version: string; readon
     serverTime: message('The time of the server', schemas.of(serverTime), [
       { key: 'date', value: record.datetime },
     ]),
-    limits: message('The limits of the server', schemas.of(limits), { maxPacketSize: 1_048_576 }),
+    limits: message('The limits of the server', schemas.of(limits), { maxPacketSize: 1_048_576, meta: true }),
     activation: message('A thing has registered itself', schemas.of(activation), activationExample),
     created: answer('A write is stored', schemas.of(created), { status: 'created', message: 'created' }),
     refused: answer('A write is refused', schemas.of(error), refusedExample),

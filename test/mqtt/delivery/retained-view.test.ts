@@ -348,7 +348,7 @@ it('things/<ref>/limits is sent once, with RETAIN, to who subscribes to it by na
   await retainedFor(service, thing, client, '#', '+')
   expect(messagesOf(client, '/limits')).toEqual([])
   const seen = await retainedFor(service, thing, client, 'limits')
-  expect(seen).toMatchObject([{ payload: '{"maxPacketSize":1048576}', qos: 1, retain: true }])
+  expect(seen).toMatchObject([{ payload: '{"maxPacketSize":1048576,"meta":true}', qos: 1, retain: true }])
 })
 
 describe('things/<ref>/date', () => {
