@@ -42,7 +42,8 @@ class Scan {
 
   mistake(): JsonMistake | undefined {
     for (;;) {
-      this.#match(space)
+      // A match of nothing takes longer than the token that follows.
+      if (this.#text.charCodeAt(this.#at) <= 0x20) this.#match(space)
       const isAtEnd = this.#at === this.#text.length
       if (isAtEnd && this.#wanted === 'the end') return undefined
       const mistake = isAtEnd ? this.#endsHere(`where ${this.#wanted} is expected`) : this.#take()
