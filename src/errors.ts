@@ -45,8 +45,9 @@ export const catalogue = {
   invalid_json: { ...refusedFormat, text: 'The body is not JSON.' },
   invalid_body: {
     ...refusedFormat,
-    text: 'The body is not the JSON object that this request accepts, or the request accepts none.',
+    text: 'The body is not what this request accepts, such as a JSON object, or the request accepts none.',
   },
+  invalid_lines: { ...refusedFormat, text: 'A line of the body is not line protocol of InfluxDB.' },
   invalid_values: { ...refusedContent, text: '`values` is missing, empty or not an array.' },
   too_many_records: { ...tooMuch, text: '`values` holds more records than one write may carry.' },
   invalid_flag: { ...refusedContent, text: '`store`, `broadcast` or `partial` is not true or false.' },

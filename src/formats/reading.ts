@@ -33,7 +33,9 @@ export function bareReading(text: string): number | boolean | string | undefined
 
 /** A key of these names: each without the characters that no key has, joined by a dot. */
 export function keyOf(...names: readonly string[]): string {
-  return keyOfPath(names.filter(name => name !== '').join('.'))
+  let path = ''
+  for (const name of names) if (name !== '') path = path === '' ? name : `${path}.${name}`
+  return keyOfPath(path)
 }
 
 function keyOfPath(path: string): string {
