@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { addBackup } from './commands/backup.ts'
 import { addCodes } from './commands/codes.ts'
 import { addDemo } from './commands/demo.ts'
+import { addDescribe } from './commands/describe.ts'
 import { addDoctor } from './commands/doctor.ts'
 import { addExport } from './commands/export.ts'
 import { addForward } from './commands/forward.ts'
@@ -47,6 +48,7 @@ export function createProgram(): Command {
   program.commandsGroup('Readings:')
   addWrite(program)
   addRead(program)
+  addDescribe(program)
   addTail(program)
   addExport(program)
   addImport(program)

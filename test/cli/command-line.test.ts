@@ -131,11 +131,11 @@ function optionRows(command: Command): string {
     ...command.options.filter(option => !isCommon(option)).map(option => optionRow(option)),
   ]
   if (rows.length === 0) return ''
-  return `| | |\n|---|---|\n${rows.join('\n').replaceAll('asc|desc', 'asc\\|desc')}\n`
+  return `| | |\n|---|---|\n${rows.join('\n')}\n`
 }
 
 function optionRow({ flags, description }: Option): string {
-  return `| \`${flags}\` | ${escaped(description)} |`
+  return `| \`${flags.replaceAll('|', '\\|')}\` | ${escaped(description)} |`
 }
 
 function isCommon({ flags, description }: Option): boolean {

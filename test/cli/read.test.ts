@@ -3,7 +3,7 @@ import { Program } from '../clients/program.ts'
 import { createThing, type Thing, write } from '../helpers/http-client.ts'
 import { serverOfTest } from '../helpers/of-test.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
-import { runCommand, startCommand } from './command.ts'
+import { jsonOf, runCommand, startCommand } from './command.ts'
 import { type Served, serve } from './serve.ts'
 
 describe('thingwire read', () => {
@@ -250,19 +250,66 @@ describe('a key that nobody has written', () => {
   })
 })
 
+/** Runs a command on a terminal, with the token of the thing. */
+function onTerminal({ url }: { readonly url: string }, { thingToken }: Thing, args: string): Program {
+  const credential = `THINGWIRE_URL=${url} THINGWIRE_TOKEN=${thingToken}`
+  const command = `${credential} exec ${process.execPath} ${process.cwd()}/dist/cli/main.js ${args}`
+  return new Program({ command: 'script', debianPackage: 'bsdutils' }, ['-qefc', command, '/dev/null'])
+}
+
+describe('a described resource', () => {
+  it('is read by people with unit and decimals, and by programs as it is stored', async () => {
+    const server = await serverOfTest()
+    const thing = await createThing(server)
+    const datetime = '2026-01-02T03:04:05.000Z'
+    const values = [
+      ...[9.25, 10.5].map(value => ({ key: 'depth', value, datetime })),
+      { key: 'state', value: 'on', datetime },
+      { key: '$meta', value: { depth: { unit: 'm', decimals: 1 }, state: { unit: 'x', decimals: 2 } } },
+    ]
+    await write(server, thing, { values })
+    const setup = { server, environment: { THINGWIRE_TOKEN: thing.thingToken } }
+    await expect
+      .poll(() => jsonOf(['describe'], setup))
+      .toMatchObject({ descriptions: { state: { unit: 'x' } } })
+    const lines = async (args: string) => {
+      const { output } = await onTerminal(server, thing, args).exited
+      return output.split(/\r?\n/).map(line => line.replace(/ +/g, ' '))
+    }
+    expect(await lines('read depth')).toEqual(
+      expect.arrayContaining([`${datetime} 10.5 m`, `${datetime} 9.3 m`]),
+    )
+    expect(await lines('read')).toEqual(
+      expect.arrayContaining([`depth ${datetime} 10.5 m`, `state ${datetime} on`]),
+    )
+    const interval = '--aggregate avg,count,last --interval 1d'
+    expect(await lines(`read depth ${interval}`)).toContain('2026-01-02T00:00:00.000Z 9.9 m 2 10.5 m')
+    expect(await lines(`read depth,state ${interval}`)).toEqual(
+      expect.arrayContaining([
+        'depth 2026-01-02T00:00:00.000Z 9.9 m 2 10.5 m',
+        'state 2026-01-02T00:00:00.000Z 1 on',
+      ]),
+    )
+    expect((await lines('read depth --sparkline'))[1]).toMatch(/, 9.9 m to 9.9 m$/)
+    for (const [form, expected] of [
+      ['--csv', `${datetime},9.25,,\r\n`],
+      ['--ndjson', `{"key":"depth","value":9.25,"datetime":"${datetime}"}\n`],
+      ['--json', `{"key":"depth","value":9.25,"datetime":"${datetime}"}]\n`],
+    ] as const) {
+      const { stdout } = await runCommand(['read', 'depth', form], setup)
+      expect(stdout.endsWith(expected)).toBe(true)
+    }
+  })
+})
+
 describe('a position without a value', () => {
   it('is shown as a position by read and tail on a terminal, and stays null in JSON', async () => {
     const server = await serverOfTest()
     const thing = await createThing(server)
     const values = [{ key: 'fix', value: null, geo: { lat: 60, long: 23 } }]
     await write(server, thing, { values })
-    const onTerminal = (args: string) => {
-      const credential = `THINGWIRE_URL=${server.url} THINGWIRE_TOKEN=${thing.thingToken}`
-      const command = `${credential} exec ${process.execPath} ${process.cwd()}/dist/cli/main.js ${args}`
-      return new Program({ command: 'script', debianPackage: 'bsdutils' }, ['-qefc', command, '/dev/null'])
-    }
-    expect((await onTerminal('read fix').exited).output).toMatch(/Z +60 +23\s*$/)
-    const tail = onTerminal('tail')
+    expect((await onTerminal(server, thing, 'read fix').exited).output).toMatch(/Z +60 +23\s*$/)
+    const tail = onTerminal(server, thing, 'tail')
     await tail.said(/^watching /m)
     await write(server, thing, { values })
     await tail.said(/Z {2}fix {17,}at 60, 23\r?$/m)

@@ -34,26 +34,39 @@ describe('thingwire export and import', () => {
     await write(server, boat, { values: [{ key: '$settings.a.b', value: null }] })
     await write(server, boat, { values: [{ key: '$settings.e', value: { f: [1] } }] })
     await write(server, unnamed, { values: [{ key: 'n', value: 'alone' }] })
-    const settings = async (from: ServerAddress, thingId: string) => {
+    const found = { m: { name: 'Probe', unit: 'V', discovered: ['name', 'unit'] } }
+    await write(server, unnamed, { values: [{ key: '$meta', value: found }] })
+    // In the order of these times the name would be that of a person.
+    for (const [value, datetime] of [
+      [{ n: { name: 'Count', kind: 'x' }, gone: { unit: 'A' } }, '20260102030405'],
+      [{ n: { name: null }, gone: null }, '20260102030404'],
+      [{ n: { name: 'Probe', unit: '1', discovered: ['name', 'unit'] } }, '20260102030403'],
+    ])
+      await write(server, boat, { values: [{ key: '$meta', value, datetime }] })
+    const described = { n: { kind: 'x', name: 'Probe', unit: '1', discovered: ['name', 'unit'] } }
+    const stateOf = async (from: ServerAddress, thingId: string, key: string) => {
       const headers = { authorization: from.adminKey }
-      const path = `${from.url}/v2/things/${thingId}/resources/$settings`
-      return (await (await fetch(path, { headers })).json()) as { value: unknown }[]
+      const path = `${from.url}/v2/things/${thingId}/resources/${key}`
+      const [state] = (await (await fetch(path, { headers })).json()) as { value: unknown }[]
+      return state?.value
     }
-    await expect.poll(() => settings(server, boat.thingId)).toMatchObject([{ value: { e: { f: [1] } } }])
+    await expect.poll(() => stateOf(server, boat.thingId, '$settings')).toMatchObject({ e: { f: [1] } })
+    await expect.poll(() => stateOf(server, boat.thingId, '$meta')).toEqual(described)
+    await expect.poll(() => stateOf(server, unnamed.thingId, '$meta')).toEqual(found)
 
     const directory = await temporaryDirectory()
     const environment = { XDG_STATE_HOME: join(directory, 'state') }
     const file = join(directory, 'all.ndjson')
     const exported = await runCommand(['export', '--all', '--output', file, '--json'], { server })
     expect(exported).toMatchObject({ code: 0 })
-    expect(JSON.parse(exported.stderr)).toMatchObject({ resources: 4, things: 2 })
+    expect(JSON.parse(exported.stderr)).toMatchObject({ resources: 6, things: 2 })
     expect((await readFile(file, 'utf8')).match(/"key":"n"/g)).toHaveLength(1_501)
 
     const other = await serverOfTest()
     const setup = { server: other, environment }
-    expect(await jsonOf(['import', file], setup)).toMatchObject({ resources: 4, thingsMade: 2 })
+    expect(await jsonOf(['import', file], setup)).toMatchObject({ resources: 6, thingsMade: 2 })
     const again = await runCommand(['import', file, '--json'], setup)
-    expect(JSON.parse(again.stdout)).toMatchObject({ resources: 4, thingsMade: 0 })
+    expect(JSON.parse(again.stdout)).toMatchObject({ resources: 6, thingsMade: 0 })
     expect(again.stderr).toMatch(
       new RegExp(
         `^thingwire: note: boat \\(${boat.thingId}\\) goes into \\w{16}, which has the same name$`,
@@ -75,8 +88,12 @@ describe('thingwire export and import', () => {
       .map(line => JSON.parse(line) as unknown)
     expect(lines).toEqual(await readAll(server, boat, 'n'))
     await expect
-      .poll(async () => (await settings(other, ref.thingId))[0]?.value)
+      .poll(() => stateOf(other, ref.thingId, '$settings'))
       .toEqual({ a: { c: 2 }, d: 3, e: { f: [1] } })
+    await expect.poll(() => stateOf(other, ref.thingId, '$meta')).toEqual(described)
+    const all = await jsonOf<{ things: { thingId: string }[] }>(['things', 'list'], setup)
+    const alone = all.things.find(({ thingId }) => thingId !== ref.thingId)?.thingId ?? ''
+    await expect.poll(() => stateOf(other, alone, '$meta')).toEqual(found)
   })
 
   it('import names a line that is none of an export', async () => {

@@ -54,6 +54,19 @@ export async function findThing(
   throw usageError(`give the id or name of the thing${instead}: thingwire things list shows them`)
 }
 
+/** With a thing's own token, a single operand is the key, unless it is the id or name of the thing. @throws as `findThing` */
+export async function resourceNamed(
+  client: ServerClient,
+  first: string | undefined,
+  second: string | undefined,
+): Promise<{ readonly thing: NamedThing; readonly key: string | undefined }> {
+  if (first !== undefined && second === undefined) {
+    const principal = await readPrincipal(client)
+    if (principal.kind === 'thing' && !isCalled(principal, first)) return { thing: principal, key: first }
+  }
+  return { thing: await findThing(client, first), key: second }
+}
+
 /** Finds a thing by its id or unique name. @throws CommandError as `findThing` */
 export async function thingCalled(client: ServerClient, named: string): Promise<NamedThing> {
   refuseToken(named)

@@ -7,9 +7,9 @@ import { counted, grouped, print } from '../output.ts'
 import { Progress } from '../progress.ts'
 import { listResources, resourcePath } from '../reading/read-records.ts'
 import { decoded, linesOf } from '../records/text.ts'
+import { documentRecords, isDocument } from '../transfer/documents.ts'
 import { exportLine } from '../transfer/exported.ts'
 import { refuseNoFile, writeWhole } from '../transfer/output-file.ts'
-import { settingsRecords } from '../transfer/settings.ts'
 
 interface Flags extends ConnectionFlags {
   readonly all?: true
@@ -29,7 +29,7 @@ export function addExport(program: Command): void {
         ['export --all | gzip > all.ndjson.gz', 'all things, compressed'],
       ],
       notes: [
-        'A line is {"thingId","name","key","value","datetime","geo"?}. The records of a resource come oldest first. The last line of $settings restores the present document. Tokens, sessions and codes are only in a backup.',
+        'A line is {"thingId","name","key","value","datetime","geo"?}. The records of a resource come oldest first. The last line of $settings, and the last two of $meta, restore the present document. Tokens, sessions and codes are only in a backup.',
       ],
     },
     'report the counts on stderr as JSON',
@@ -89,8 +89,8 @@ async function* exportResource(
   thing: NamedThing,
   key: string,
 ): AsyncGenerator<readonly string[]> {
-  if (key === '$settings') {
-    const records = await settingsRecords(client, thing.thingId)
+  if (isDocument(key)) {
+    const records = await documentRecords(client, thing.thingId, key)
     return yield records.map(record => exportLine(thing, JSON.stringify(record)))
   }
   const path = resourcePath(thing.thingId, key, { order: 'asc' })

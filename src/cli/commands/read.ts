@@ -3,9 +3,10 @@ import { csvField } from '../../core/record/record-text.ts'
 import { timeZoneOf } from '../../core/time/time-zone.ts'
 import { RefusedError, type ServerClient } from '../client/client.ts'
 import { type ConnectionFlags, connect, serverCommand } from '../client/connection.ts'
-import { findThing, isCalled, type NamedThing, readPrincipal } from '../client/named-thing.ts'
+import { type NamedThing, resourceNamed } from '../client/named-thing.ts'
 import { CommandError, failure, usageError } from '../exit.ts'
 import { print, printJson, printLine, table, valueText } from '../output.ts'
+import { type Description, measured, readDescriptions } from '../reading/descriptions.ts'
 import {
   knownKeys,
   type ReadInterval,
@@ -45,7 +46,8 @@ export function addRead(program: Command): void {
       ['read boat depth --sparkline', 'a chart in one line'],
     ],
     notes: [
-      'For $geo and $settings read shows the present state. With a range or --limit it shows the written records.',
+      'For $geo, $settings and $meta read shows the present state. With a range or --limit it shows the written records.',
+      'A table and --sparkline show numbers with the unit and the decimals that describe has set. CSV, NDJSON and JSON have the numbers as they are stored.',
     ],
   })
     .argument('[thing]', "id or unique name; left out with a thing's own token")
@@ -119,7 +121,9 @@ async function readKeys(
     const { unknown, has } = await knownKeys(client, thingId, [only, ...others])
     if (unknown.length > 0) console.error(`thingwire: note: no record of ${unknown.join(', ')}: ${has}`)
   }
-  if (form === 'sparkline') return await showSparkline(client, resource, query)
+  // Programs get the numbers as they are.
+  const descriptions = form === 'table' || form === 'sparkline' ? await readDescriptions(client, thingId) : {}
+  if (form === 'sparkline') return await showSparkline(client, resource, query, descriptions[only])
   // For a magic resource, the present state is shown, unless an option asks for written records.
   const isState =
     only.startsWith('$') &&
@@ -133,13 +137,20 @@ async function readKeys(
     const intervals = isOne
       ? readItems<ReadInterval>(client, resource, query, most)
       : readIntervals(client, thingId, [only, ...others], query, most)
-    const hasSome = await showItems(intervals, form, head, interval => head.map(name => interval[name]))
+    const hasSome = await showItems(intervals, form, head, interval =>
+      head.map(name => {
+        const value = interval[name]
+        return name === 'count' ? value : measured(value, descriptions[String(interval.key ?? only)])
+      }),
+    )
     return hasSome ? undefined : await noteNewest(client, resource)
   }
   const hasSome =
     form === 'csv' || (form === 'ndjson' && !isState)
       ? await stream(client, resource, query, form, limit)
-      : await showItems(readItems<ReadRecord>(client, resource, query, most), form, headOfRecords, rowOf)
+      : await showItems(readItems<ReadRecord>(client, resource, query, most), form, headOfRecords, record =>
+          rowOf(record, descriptions[only]),
+        )
   if (!hasSome) await noteNewest(client, resource)
 }
 
@@ -160,27 +171,20 @@ function keysIn(text: string, functions: readonly string[] | undefined): [string
   return [only, ...others]
 }
 
-/** With a thing's own token, a single operand is the key, unless it is the id or name of the thing. */
-async function resourceNamed(client: ServerClient, first: string | undefined, second: string | undefined) {
-  if (first !== undefined && second === undefined) {
-    const principal = await readPrincipal(client)
-    if (principal.kind === 'thing' && !isCalled(principal, first)) return { thing: principal, key: first }
-  }
-  return { thing: await findThing(client, first), key: second }
-}
-
 async function readNewest(client: ServerClient, { thingId }: NamedThing, form: Form): Promise<void> {
   const all = await client.call<{ values: ReadRecord[] }[]>(`/v2/things/${thingId}/all_resources?limit=1`)
   const records = all.flatMap(({ values }) => values)
   if (form === 'json') return await printJson(records)
   if (form === 'ndjson') return await print(records.map(record => `${JSON.stringify(record)}\n`).join(''))
   if (form !== 'table') throw usageError('--csv and --sparkline need a key: thingwire read <thing> <key>')
-  const rows = records.map(record => [record.key, ...rowOf(record)])
+  const descriptions = await readDescriptions(client, thingId)
+  const rows = records.map(record => [record.key, ...rowOf(record, descriptions[record.key])])
   await printLine(rows.length === 0 ? 'the thing has no keys yet' : table(['key', ...headOfRecords], rows))
 }
 
-function rowOf({ datetime, geo, value }: ReadRecord): string[] {
-  return [datetime, String(geo?.lat ?? ''), String(geo?.long ?? ''), valueText(geo ? (value ?? '') : value)]
+function rowOf({ datetime, geo, value }: ReadRecord, description: Description | undefined): string[] {
+  const shown = valueText(measured(geo ? (value ?? '') : value, description))
+  return [datetime, String(geo?.lat ?? ''), String(geo?.long ?? ''), shown]
 }
 
 /** @returns whether there were items */
@@ -225,12 +229,16 @@ async function stream(
   return lines > (form === 'csv' ? 1 : 0)
 }
 
-async function showSparkline(client: ServerClient, resource: Resource, range: ReadQuery): Promise<void> {
+async function showSparkline(
+  client: ServerClient,
+  resource: Resource,
+  range: ReadQuery,
+  description: Description | undefined,
+): Promise<void> {
   const { line, interval, min, max, first, last } = await sparklineOf(client, resource, range)
   await printLine(line)
-  await printLine(
-    `${first.datetime} to ${last.datetime}, averages of ${interval}, ${round(min)} to ${round(max)}`,
-  )
+  const [lowest, highest] = [min, max].map(value => measured(Number(value.toPrecision(6)), description))
+  await printLine(`${first.datetime} to ${last.datetime}, averages of ${interval}, ${lowest} to ${highest}`)
 }
 
 async function printArray(items: AsyncIterable<unknown>): Promise<boolean> {
@@ -256,10 +264,6 @@ function csvLine(cells: readonly unknown[]): string {
 
 function csvCell(value: unknown): string {
   return value === null || value === undefined || value === '' ? '' : csvField(valueText(value))
-}
-
-function round(number: number): string {
-  return String(Number(number.toPrecision(6)))
 }
 
 /** Options of `thingwire read` that select what is read. */

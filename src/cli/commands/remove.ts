@@ -52,7 +52,7 @@ export function addRemove(program: Command): void {
     notes: [
       'Nobody can undo a removal: try it with --dry-run first. doctor names the range of records that lie in the future.',
       "The server accepts the admin key and the operator's write sessions, and the token of a thing if its option allowThingDelete is set.",
-      'Without --from and --to all records of a resource are removed; for $geo and $settings also the state. A removal that was interrupted can be run again. The dry run does not count what was written to a path of $settings that is no longer in the document.',
+      'Without --from and --to all records of a resource are removed; for $geo, $settings and $meta also the state. A removal that was interrupted can be run again. The dry run does not count what was written to a path of $settings that is no longer in the document.',
     ],
   })
     .argument('[thing]', "id of the thing; left out with --all-things, or with a thing's own token")

@@ -9,7 +9,7 @@ import {
   resourcePath,
 } from '../reading/read-records.ts'
 import type { TimeRange } from '../time.ts'
-import { settingsKeys } from '../transfer/settings.ts'
+import { settingsKeys } from '../transfer/documents.ts'
 
 export interface Resource {
   readonly thing: NamedThing

@@ -2,25 +2,41 @@ import type { ServerClient } from '../client/client.ts'
 import { type ReadRecord, readItems } from '../reading/read-records.ts'
 
 const settingsKey = '$settings'
+const metaKey = '$meta'
 const pathPart = /^[A-Za-z0-9_-]{1,64}$/
 
+/** Whether the state of a magic resource is a document that records patch. */
+export function isDocument(key: string): boolean {
+  return key === settingsKey || key === metaKey
+}
+
 /**
- * The records written to the settings of a thing, oldest first, and a last record that results in the present document. The other
+ * The records written to a document of a thing, oldest first, and last records that result in the present document. The other
  * records alone may result in another document: the server does not return records of removed paths, and late records were not
  * applied in the order of their datetimes.
  */
-export async function settingsRecords(client: ServerClient, thingId: string): Promise<readonly ReadRecord[]> {
-  const [state] = await client.call<ReadRecord[]>(`/v2/things/${thingId}/resources/${settingsKey}`)
+export async function documentRecords(
+  client: ServerClient,
+  thingId: string,
+  key: string,
+): Promise<readonly ReadRecord[]> {
+  const [state] = await client.call<ReadRecord[]>(`/v2/things/${thingId}/resources/${key}`)
   const written: ReadRecord[] = []
-  for (const key of keysIn(state)) {
-    for await (const record of readItems<ReadRecord>(client, [thingId, key], { order: 'asc' })) {
+  for (const each of key === settingsKey ? keysIn(state) : [key]) {
+    for await (const record of readItems<ReadRecord>(client, [thingId, each], { order: 'asc' })) {
       written.push(record)
     }
   }
   written.sort((one, other) => Date.parse(one.datetime) - Date.parse(other.datetime))
   if (!state) return written
-  const value = patchTo(state.value, written.map(asDocument))
-  return [...written, { key: settingsKey, value, datetime: state.datetime }]
+  const patches = written.map(asDocument)
+  if (key === settingsKey)
+    return [...written, { key, value: patchTo(state.value, patches), datetime: state.datetime }]
+  // What a discovery has set replaces nothing, so every description is removed first. Neither record may equal a written one, since
+  // the server ignores equal records.
+  const newest = [...written, state].reduce((time, { datetime }) => Math.max(time, Date.parse(datetime)), 0)
+  const datetime = new Date(newest + 1).toISOString()
+  return [...written, ...[patchTo({}, patches), state.value].map(value => ({ key, value, datetime }))]
 }
 
 /** `$settings`, and the key of every path in the document. */
@@ -41,9 +57,9 @@ function pathsOf(document: unknown, above: string): string[] {
     .flatMap(([name, value]) => [`${above}.${name}`, ...pathsOf(value, `${above}.${name}`)])
 }
 
-/** The settings document that a record sets: `{a: {b: 1}}` for `$settings.a.b` = 1. */
+/** The document that a record sets: `{a: {b: 1}}` for `$settings.a.b` = 1. */
 function asDocument({ key, value }: ReadRecord): unknown {
-  const path = key === settingsKey ? [] : key.slice(settingsKey.length + 1).split('.')
+  const [, ...path] = key.split('.')
   return path.reduceRight<unknown>((below, name) => ({ [name]: below }), value)
 }
 
