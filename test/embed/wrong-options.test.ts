@@ -2,6 +2,7 @@ import { Aedes } from 'aedes'
 import fastify, { type FastifyPluginAsync } from 'fastify'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { thingsHttp } from '../../src/http/index.ts'
+import { meta } from '../../src/magic/meta.ts'
 import { attachThings } from '../../src/mqtt/index.ts'
 import { createServer } from '../../src/server/index.ts'
 import { thingsPage } from '../../src/server/page.ts'
@@ -97,6 +98,11 @@ describe('a wrong option', () => {
       'a magic resource without functions',
       () => (createThings as Untyped)({ store, adminKey, magicResources: [{ key: '$x' }] }),
       'magicResources of createThings must be a list of magic resources (docs/use/magic.md), but [0].check is missing',
+    ],
+    [
+      'a magic resource with a key of Thingwire',
+      () => createThings({ store, adminKey, magicResources: [{ ...meta }] }),
+      '$meta is a magic resource of Thingwire: yours needs another key',
     ],
     [
       'a magic resource of a wrong key',
