@@ -1,0 +1,313 @@
+import { isForbiddenMember } from '../core/record/value.ts'
+import type {
+  DeviceDescription,
+  Fact,
+  Message,
+  Outcome,
+  ResourceDescription,
+  SentRecord,
+  SourceFormat,
+  SourceReader,
+  Unread,
+} from './format.ts'
+import { mostResources } from './learned-resources.ts'
+import { decode, membersOf, nothing, type Payload, readingOf, textOf, unreadable } from './payload.ts'
+import { bareReading, flatten, keyOf, recordsAt, unixTime, zonedTime } from './reading.ts'
+
+/**
+ * Zigbee2MQTT: `zigbee2mqtt/<friendly name>` and its neighbours. `<base>/bridge/devices` lists every device with its IEEE address, its
+ * friendly name, which may hold slashes and may change, and what it publishes (`exposes`). The newest list decides which device has a
+ * name. A list names its own base, so that other bases than `zigbee2mqtt` are known after their list.
+ *
+ * The coordinator is no device: it publishes nothing. Disabled and unsupported devices are, without descriptions where the list has none.
+ * A group, and a device that is in no list, is a device by its name; below another base than `zigbee2mqtt`, by the whole topic.
+ */
+export const zigbee2mqtt: SourceFormat = { name: 'zigbee2mqtt', begin: () => new Zigbee2MqttReader() }
+
+const defaultBase = 'zigbee2mqtt'
+const deviceList = '/bridge/devices'
+const mostMistakes = 20
+const longestBase = 200
+/** An IEEE address is 18 characters. */
+const longestAddress = 64
+const longestUnit = 32
+const deepestExpose = 8
+
+/** A fact: a device of a list. */
+interface Device {
+  readonly base: string
+  readonly address: string
+  readonly name: string
+  readonly resources: Readonly<Record<string, ResourceDescription>>
+  /** By key of a binary resource, the texts or numbers for true and false. */
+  readonly states: Readonly<Record<string, readonly [on: unknown, off: unknown]>>
+}
+
+interface KnownDevice extends Device {
+  /** The fact as JSON, to find out whether a list says something new. */
+  readonly json: string
+  readonly statesByKey: ReadonlyMap<string, readonly [on: unknown, off: unknown]>
+}
+
+/** What a topic below a base is about. */
+interface Place {
+  readonly base: string
+  /** Friendly name. */
+  readonly name: string
+  readonly known?: KnownDevice
+  /** Levels behind the name. */
+  readonly rest: readonly string[]
+}
+
+class Zigbee2MqttReader implements SourceReader {
+  readonly #devices = new Map<string, KnownDevice>()
+  /** By topic, `zigbee2mqtt/kitchen/lamp`. */
+  readonly #topics = new Map<string, KnownDevice>()
+  readonly #bases = new Set([defaultBase])
+
+  knows(topic: string): 'fact' | 'form' | undefined {
+    const place = this.#placeOf(topic)
+    if (place?.known) return 'fact'
+    return place || topic.endsWith(deviceList) ? 'form' : undefined
+  }
+
+  read({ topic, payload }: Message): Outcome {
+    if (topic.endsWith(deviceList)) return this.#list(topic.slice(0, -deviceList.length), decode(payload))
+    const place = this.#placeOf(topic)
+    // The bridge speaks of itself: its state, its log, answers to requests.
+    if (!place || /^bridge(?:\/|$)/.test(place.name)) return nothing
+    const decoded = decode(payload)
+    const { base, name, known, rest } = decoded ? placeOfPayload(place, decoded) : place
+    const [attribute] = rest
+    if (name === '' || rest.some(isCommand)) return nothing
+    const alias = base === defaultBase ? name : `${base}/${name}`
+    const outcomeOf = (records: readonly SentRecord[]): Outcome =>
+      records.length === 0 ? nothing : { readings: [readingOf(known?.address ?? alias, alias, records)] }
+    if (!decoded) return unreadable(decoded, 'a JSON object')
+    if (attribute === undefined) {
+      if (decoded.members) return outcomeOf(recordsOf(decoded.members, known))
+      return decoded.text === '' ? nothing : unreadable(decoded, 'a JSON object')
+    }
+    if (attribute === 'availability') {
+      const value = textOf(decoded.members?.state) ?? decoded.text
+      const isOnline = value === 'online'
+      return outcomeOf(isOnline || value === 'offline' ? [{ key: 'online', value: isOnline }] : [])
+    }
+    const value = bareReading(decoded.text)
+    if (value === undefined || !isReading(attribute, attribute) || attribute.startsWith('device-'))
+      return nothing
+    // The attribute `color-x` is the member `color.x` of the JSON object.
+    const member = attribute.replaceAll('-', '.')
+    const key = known && Object.hasOwn(known.resources, member) ? member : keyOf(attribute)
+    return outcomeOf([{ key, value: stateOf(key, value, known) }])
+  }
+
+  learn(name: string, fact: Fact | null): void {
+    if (fact?.base !== undefined && fact.address === undefined) {
+      this.#bases.add(String(fact.base))
+      return
+    }
+    const address = name.slice('device '.length)
+    const before = this.#devices.get(address)
+    const topic = before && `${before.base}/${before.name}`
+    if (topic !== undefined && this.#topics.get(topic) === before) this.#topics.delete(topic)
+    this.#devices.delete(address)
+    if (!fact) return
+    const device = fact as unknown as Device
+    const known = {
+      ...device,
+      json: JSON.stringify(fact),
+      statesByKey: new Map(Object.entries(device.states)),
+    }
+    this.#devices.set(address, known)
+    this.#topics.set(`${device.base}/${device.name}`, known)
+  }
+
+  describe(device: string): DeviceDescription | undefined {
+    const known = this.#devices.get(device)
+    return known && { name: known.name, resources: known.resources }
+  }
+
+  /** Takes a list of devices. What it says of a device is a fact; what is known already is left out. */
+  #list(base: string, payload: Payload | undefined): Outcome {
+    if (payload?.text === '') return nothing
+    if (!payload || !Array.isArray(payload.json)) return unreadable(payload, 'a JSON array of devices')
+    if (textOf(base, longestBase) === undefined) return nothing
+    const facts = new Map<string, Fact | null>()
+    if (!this.#bases.has(base)) facts.set(`base ${base}`, { base })
+    const unread: Unread[] = []
+    const listed = new Set<string>()
+    const described: string[] = []
+    for (const [index, entry] of payload.json.entries()) {
+      const members = membersOf(entry)
+      if (members?.type === 'Coordinator') continue
+      const device = members && deviceOf(base, members)
+      if (!device) {
+        const reason = 'must be an object with ieee_address and friendly_name'
+        if (unread.length < mostMistakes) unread.push({ place: `[${index}]`, reason })
+        continue
+      }
+      listed.add(device.address)
+      if (JSON.stringify(device) === this.#devices.get(device.address)?.json) continue
+      facts.set(`device ${device.address}`, device)
+      described.push(device.address)
+    }
+    const gone = [...this.#devices.values()]
+      .filter(device => device.base === base && !listed.has(device.address))
+      .map(device => device.address)
+    for (const address of gone) facts.set(`device ${address}`, null)
+    return { readings: [], facts, described, gone, unread }
+  }
+
+  /** Finds base and name in a topic; undefined if it lies below no known base. */
+  #placeOf(topic: string): Place | undefined {
+    // Up to three levels stand behind a name: `<name>/<endpoint>/set/<attribute>`.
+    let end = topic.length
+    for (let levels = 0; levels <= 3 && end > 0; levels++) {
+      const known = this.#topics.get(topic.slice(0, end))
+      const rest = levels === 0 ? [] : topic.slice(end + 1).split('/')
+      if (known && (levels < 2 || rest.some(isCommand))) {
+        return { base: known.base, name: known.name, known, rest }
+      }
+      end = topic.lastIndexOf('/', end - 1)
+    }
+    for (end = topic.lastIndexOf('/', longestBase); end > 0; end = topic.lastIndexOf('/', end - 1)) {
+      const base = topic.slice(0, end)
+      if (this.#bases.has(base)) return { base, ...splitName(topic.slice(end + 1)) }
+    }
+    return undefined
+  }
+}
+
+/** The name of a device that is in no list, and the levels behind it. */
+function splitName(path: string): Pick<Place, 'name' | 'rest'> {
+  const levels = path.split('/')
+  const end = levels.findIndex((level, index) => index > 0 && isCommand(level))
+  const length = end === -1 && levels.length > 1 && levels.at(-1) === 'availability' ? levels.length - 1 : end
+  if (length === -1) return { name: path, rest: [] }
+  return { name: levels.slice(0, length).join('/'), rest: levels.slice(length) }
+}
+
+/**
+ * Decides by the payload whether the last level is an attribute or part of a name: attributes are bare values, and devices send objects.
+ */
+function placeOfPayload(place: Place, { members, text }: Payload): Place {
+  const { base, name, known, rest } = place
+  const [level] = rest
+  if (
+    known &&
+    members &&
+    rest.length === 1 &&
+    level !== undefined &&
+    level !== 'availability' &&
+    !isCommand(level)
+  ) {
+    return { base, name: `${name}/${level}`, rest: [] }
+  }
+  const slash = name.lastIndexOf('/')
+  if (known || rest.length > 0 || slash === -1 || members || text === '') return place
+  return { base, name: name.slice(0, slash), rest: [name.slice(slash + 1)] }
+}
+
+function isCommand(level: string): boolean {
+  return level === 'set' || level === 'get'
+}
+
+function isReading(path: string, name: string): boolean {
+  return path !== name || !(name.startsWith('update') || name === 'last_seen' || name === 'elapsed')
+}
+
+function recordsOf(
+  members: Readonly<Record<string, unknown>>,
+  known: KnownDevice | undefined,
+): readonly SentRecord[] {
+  // The option `include_device_information` adds what the list of devices says.
+  const hasInformation = textOf(membersOf(members.device)?.ieeeAddr) !== undefined
+  const isWanted = (path: string, name: string) =>
+    isReading(path, name) && !(hasInformation && path === 'device')
+  const datetime = zonedTime(members.last_seen) ?? unixTime(members.last_seen, 'milliseconds')
+  const found = flatten(members, '', isWanted).map(({ key, value }) => ({
+    key,
+    value: stateOf(key, value, known),
+  }))
+  return recordsAt(found, datetime)
+}
+
+function stateOf(key: string, value: unknown, known: KnownDevice | undefined): unknown {
+  const [on, off] = known?.statesByKey.get(key) ?? []
+  if (on === undefined) return value
+  if (value === on) return true
+  return value === off ? false : value
+}
+
+/** The fact of a device in a list; undefined if the entry does not identify it. */
+function deviceOf(base: string, entry: Readonly<Record<string, unknown>>): (Device & Fact) | undefined {
+  const address = textOf(entry.ieee_address, longestAddress)
+  const name = textOf(entry.friendly_name)
+  if (address === undefined || name === undefined) return undefined
+  const resources = new Map<string, ResourceDescription>()
+  const states = new Map<string, readonly [unknown, unknown]>()
+  const visit = (expose: unknown, path: string, depth: number): void => {
+    const { type, property, features, access, ...about } = membersOf(expose) ?? {}
+    const member = textOf(property)
+    if (Array.isArray(features)) {
+      // The members of a light or a thermostat are those of the message; a composite is an object of its own.
+      const below = type === 'composite' && member !== undefined ? `${path}${member}.` : path
+      if (depth < deepestExpose) for (const feature of features) visit(feature, below, depth + 1)
+      return
+    }
+    const isPublished = typeof access !== 'number' || (access & 1) === 1
+    if (member === undefined || !isPublished || resources.size === mostResources) return
+    const key = keyOf(path + member)
+    if (isForbiddenMember(key)) return
+    const description = descriptionOf(about)
+    if (Object.keys(description).length > 0) resources.set(key, description)
+    const { value_on: on, value_off: off } = about
+    // Booleans stay as they are sent: a contact sensor sends true if it is closed, its value_on is false.
+    if (type === 'binary' && isState(on) && isState(off)) states.set(key, [on, off])
+  }
+  const { exposes } = membersOf(entry.definition) ?? {}
+  if (Array.isArray(exposes)) for (const expose of exposes) visit(expose, '', 0)
+  return { base, address, name, resources: Object.fromEntries(resources), states: Object.fromEntries(states) }
+}
+
+function isState(value: unknown): boolean {
+  return typeof value === 'number' || textOf(value) !== undefined
+}
+
+function descriptionOf(expose: Readonly<Record<string, unknown>>): ResourceDescription {
+  const label = textOf(expose.label)
+  const endpoint = textOf(expose.endpoint)
+  const name = label === undefined || endpoint === undefined ? label : `${label} ${endpoint}`
+  const unit = textOf(expose.unit, longestUnit)
+  const kind = kinds.get(expose.name) ?? kindsByUnit.get(unit)
+  return {
+    ...(name !== undefined && { name }),
+    ...(unit !== undefined && { unit }),
+    ...(kind !== undefined && { kind }),
+    ...(kindsByUnit.get(unit) === 'energy' && { total: true }),
+  }
+}
+
+/** Home Assistant's device classes, by the name that Zigbee2MQTT gives a quantity in all devices. */
+const kinds = new Map<unknown, string>([
+  ...['battery', 'humidity', 'illuminance', 'pressure', 'temperature', 'voltage', 'power_factor'].map(
+    name => [name, name] as const,
+  ),
+  ['ac_frequency', 'frequency'],
+  ['co2', 'carbon_dioxide'],
+  ['device_temperature', 'temperature'],
+  ['local_temperature', 'temperature'],
+  ['occupancy', 'occupancy'],
+  ['soil_moisture', 'moisture'],
+  ['water_leak', 'moisture'],
+])
+const kindsByUnit = new Map<string | undefined, string>([
+  ['Wh', 'energy'],
+  ['kWh', 'energy'],
+  ['mA', 'current'],
+  ['A', 'current'],
+  ['mW', 'power'],
+  ['W', 'power'],
+  ['kW', 'power'],
+])
