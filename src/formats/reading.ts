@@ -84,14 +84,17 @@ export function flatten(
   return found
 }
 
+/** 1980-01-06: GPS time begins, and no device is older. A clock that shows less counts from 1970. */
+export const firstGpsTime = Date.UTC(1980, 0, 6)
+
 /** 2020-01-01: a clock that shows less was never set, and counts from the start of the device. */
 export const firstCertainTime = Date.UTC(2020, 0, 1)
 
-/** The datetime of a text in RFC 3339 with a zone; undefined for any other value: a time without a zone is a local one. */
+/** The datetime of a text in RFC 3339 with a zone; undefined for any other value: a time without a zone is a local one, and one before 1980 that of a clock that was never set. */
 export function zonedTime(value: unknown): string | undefined {
   if (typeof value !== 'string' || !zone.test(value)) return undefined
   const at = parseDatetime(value.replace(/([+-]\d\d)(\d\d)$/, '$1:$2'))
-  return at === undefined || at < 0 ? undefined : formatDatetime(at)
+  return at === undefined || at < firstGpsTime ? undefined : formatDatetime(at)
 }
 
 /**
