@@ -28,6 +28,15 @@ export interface Message {
   readonly receivedAt: number
 }
 
+/** What a webhook has posted. A format finds the device in the body, the query or the headers, since there is no topic. */
+export interface Post {
+  /** The parsed JSON. */
+  readonly body: unknown
+  readonly query: Readonly<Record<string, unknown>>
+  /** By name in lower case. */
+  readonly headers: Readonly<Record<string, unknown>>
+}
+
 /** What a discovery message teaches about one device or entity: a small JSON object that the format can read again. */
 export type Fact = Readonly<Record<string, unknown>>
 
@@ -93,6 +102,8 @@ export interface SourceReader {
   knows(topic: string): 'fact' | 'form' | undefined
   /** Reads a message on a topic that `knows` accepts. Never throws. Does not learn: see `learn`. */
   read(message: Message): Outcome
+  /** Reads what a webhook has posted, as `read` reads a message. Undefined if the body is not of this format. */
+  readPost?(post: Post): Outcome | undefined
   /** Takes a fact that `read` returned, on this node or another one, now or before a restart. */
   learn(name: string, fact: Fact | null): void
   /** What the facts say of a device; undefined if nothing. */
