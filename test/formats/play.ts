@@ -10,11 +10,13 @@ import type {
   Unread,
 } from '../../src/formats/format.ts'
 
-/** A message as a device publishes it. A payload that is no text is sent as JSON. */
-export interface SampleMessage {
-  readonly topic: string
-  readonly payload: unknown
-}
+/** A message as a device publishes it, or as a webhook posts it. A payload that is no text is sent as JSON. */
+export type SampleMessage =
+  | { readonly topic: string; readonly payload: unknown }
+  | {
+      readonly post: { readonly query?: Record<string, string>; readonly headers?: Record<string, string> }
+      readonly payload: unknown
+    }
 
 /** Messages that a device sends, and what they become: the data of test/formats/samples. */
 export interface Sample {
@@ -64,6 +66,12 @@ export function play(
 
 function outcomeOf(reader: SourceReader, message: SampleMessage, receivedAt: number): Outcome {
   const text = typeof message.payload === 'string' ? message.payload : JSON.stringify(message.payload)
+  if ('post' in message) {
+    const { query = {}, headers = {} } = message.post
+    const outcome = reader.readPost?.({ body: JSON.parse(text), query, headers })
+    if (!outcome) throw new Error(`the body is not of the format: ${text}`)
+    return outcome
+  }
   if (!reader.knows(message.topic)) return { readings: [] }
   return reader.read({ topic: message.topic, payload: Buffer.from(text), receivedAt })
 }
@@ -81,7 +89,7 @@ export function testSamples(format: SourceFormat, samples: readonly Sample[]): v
       expect(records.get(device) ?? []).toEqual(expected.records)
       const description = describe(device)
       if (expected.name !== undefined) expect(description?.name).toBe(expected.name)
-      if (expected.resources) expect(description?.resources).toEqual(expected.resources)
+      if (expected.resources) expect(description?.resources ?? {}).toEqual(expected.resources)
       const writeIds = readings
         .filter(reading => reading.device === device)
         .map(reading => reading.writeId ?? null)
@@ -89,4 +97,57 @@ export function testSamples(format: SourceFormat, samples: readonly Sample[]): v
     }
     expect(unread).toEqual(sample.unread ?? [])
   })
+}
+
+/** The outcome of a body that comes by HTTP, with nothing beside it. */
+export function postTo(format: SourceFormat, body: unknown): Outcome | undefined {
+  return format.begin().readPost?.({ body, query: {}, headers: {} })
+}
+
+const odd: readonly unknown[] = [null, true, -1, 1e308, '', 'text', [[]], {}, { toString: 1, valueOf: 1 }]
+const deepText = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`
+const deep = JSON.parse(deepText(40))
+const foreign = JSON.parse('{"__proto__":{"x":1},"constructor":1,"prototype":2,"hasOwnProperty":3}')
+
+/** A test that puts a value of each kind in the place of each member of the samples, and reads the outcome. */
+export function testHostileInput(format: SourceFormat, topic: string, samples: readonly Sample[]): void {
+  it('reads samples with any value in any place', () => {
+    const reader = format.begin()
+    const wrong: SentRecord[] = []
+    for (const { messages } of samples) {
+      for (const message of messages) {
+        for (const payload of altered(message.payload)) {
+          const post = 'post' in message ? message.post : {}
+          const outcomes = [
+            reader.read({ topic, payload: Buffer.from(JSON.stringify(payload)), receivedAt: 0 }),
+            reader.readPost?.({ body: payload, query: post.query ?? {}, headers: post.headers ?? {} }),
+          ]
+          for (const outcome of outcomes) {
+            for (const reading of outcome?.readings ?? []) {
+              wrong.push(...reading.records.filter(({ key }) => !/^(?:\$geo|[\w.-]{1,128})$/.test(key)))
+            }
+            for (const [name, fact] of outcome?.facts ?? []) {
+              reader.learn(name, fact)
+              reader.describe(name)
+            }
+          }
+        }
+      }
+    }
+    expect(wrong).toEqual([])
+    for (const payload of [Buffer.from(deepText(100_000)), Buffer.from('ff{}', 'latin1'), Buffer.of(0xff)]) {
+      expect(reader.read({ topic, payload, receivedAt: 0 }).readings).toEqual([])
+    }
+  })
+}
+
+/** Copies of a value, each with one of its members, at any depth, replaced. */
+function* altered(value: unknown): Generator<unknown> {
+  yield* [...odd, deep, foreign]
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, member] of Object.entries(value)) {
+    for (const other of altered(member)) {
+      yield Array.isArray(value) ? value.with(Number(name), other) : { ...value, [name]: other }
+    }
+  }
 }
