@@ -1,38 +1,45 @@
+import { chirpstack } from './chirpstack.ts'
 import type { SourceFormat } from './format.ts'
+import { levels, patternMistake } from './levels.ts'
+import { owntracks } from './owntracks.ts'
+import { shelly } from './shelly.ts'
+import { tasmota } from './tasmota.ts'
+import { ttn } from './ttn.ts'
+import { zigbee2mqtt } from './zigbee2mqtt.ts'
 
-/** The formats of sources, by name, in the order in which they are tried. */
-const formats: ReadonlyMap<string, SourceFormat> = new Map([])
+/** The formats of what a house publishes: a source that is made without formats has these, and has all topics. */
+const ofHouse: readonly SourceFormat[] = [tasmota, zigbee2mqtt, shelly]
 
-/** The formats that read messages on topics; the others read what is posted. */
-const ofTopics = new Set([
-  'tasmota',
-  'zigbee2mqtt',
-  'shelly',
-  'homeassistant',
-  'owntracks',
-  'chirpstack',
-  'levels',
-])
+/** The formats of sources by name. A new format is one line here. */
+export const sourceFormats: ReadonlyMap<string, SourceFormat> = new Map(
+  [...ofHouse, owntracks, ttn, chirpstack].map(format => [format.name, format]),
+)
 
-/** The formats that a source has. @param pattern of the format `levels` */
-export function formatsOf(names: readonly string[], _pattern: string | undefined): readonly SourceFormat[] {
-  return names.flatMap(name => formats.get(name) ?? [])
+const houseNames = ofHouse.map(({ name }) => name)
+const names = [...sourceFormats.keys(), 'levels']
+
+/** The formats that a source has, in the order in which they are tried. @param pattern of the format `levels` */
+export function formatsOf(chosen: readonly string[], pattern: string | undefined): readonly SourceFormat[] {
+  return chosen.flatMap(name => {
+    if (name === 'levels') return pattern === undefined ? [] : [levels(pattern)]
+    return sourceFormats.get(name) ?? []
+  })
 }
 
 /** What formats a source may have (contract §7.12). */
 export const sourceRules = {
-  defaultFormats: ['tasmota', 'zigbee2mqtt', 'shelly', 'homeassistant'],
+  defaultFormats: houseNames,
 
-  readsTopics(names: readonly string[]): boolean {
-    return names.some(name => ofTopics.has(name))
-  },
+  /** Formats that are mostly posted have no topics unless they are named: they would overlap those of the house. */
+  readsTopics: (chosen: readonly string[]): boolean =>
+    chosen.some(name => name === 'levels' || houseNames.includes(name)),
 
-  fault(names: readonly string[], pattern: string | undefined): string | undefined {
-    const all = [...formats.keys(), 'levels']
-    const unknown = names.find(name => !all.includes(name))
-    if (unknown !== undefined || names.length === 0) return `formats must be some of ${all.join(', ')}`
-    if (names.includes('levels') !== (pattern !== undefined))
+  /** What is wrong with formats and pattern, as a sentence without a full stop; undefined if nothing is. */
+  fault(chosen: readonly string[], pattern: string | undefined): string | undefined {
+    if (chosen.length === 0 || !chosen.every(name => names.includes(name)))
+      return `formats must be one or more of ${names.join(', ')}`
+    if (chosen.includes('levels') !== (pattern !== undefined))
       return 'pattern must be given with the format levels, and only with it, such as "garden/{device}/{key}"'
-    return undefined
+    return pattern === undefined ? undefined : patternMistake(pattern)
   },
 }

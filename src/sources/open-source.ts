@@ -175,6 +175,7 @@ export class OpenSource {
       const found = await this.#parts.things.thingOf(this.#source, device, alias, undefined)
       this.#describing.delete(device)
       if (!found) return
+      await this.#parts.things.markGone(this.#source.sourceId, device, false)
       const records = this.#descriptionOf(device, reader.describe(device))
       if (records.length > 0) await this.#submit(found.thingId, records, message)
     })
@@ -200,7 +201,10 @@ export class OpenSource {
     const description = reader.describe(device)
     try {
       const name = description?.name ?? alias ?? device
-      const found = await this.#parts.things.thingOf(this.#source, device, alias, name)
+      const known = this.#parts.things.known(this.#source.sourceId, device)
+      const found = known
+        ? { thingId: known, isNew: false }
+        : await this.#parts.things.thingOf(this.#source, device, alias, name)
       if (!found)
         throw new ThingwireError(
           'too_many_things',

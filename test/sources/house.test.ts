@@ -1,0 +1,200 @@
+import mqtt, { type MqttClient } from 'mqtt'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { SourceOptions } from '../../src/access/access.ts'
+import { ask } from '../helpers/http-client.ts'
+import { DoorService, type DoorServiceOptions } from '../mqtt/door-service.ts'
+
+/** A source of a server, and how its devices reach the server. */
+class House {
+  #service: DoorService
+  readonly sourceId: string
+  readonly token: string
+
+  private constructor(service: DoorService, sourceId: string, token: string) {
+    this.#service = service
+    this.sourceId = sourceId
+    this.token = token
+  }
+
+  static async open(options: DoorServiceOptions = {}, terms: Partial<SourceOptions> = {}): Promise<House> {
+    const service = await DoorService.start(options)
+    const { sourceId, sourceToken } = await service.things.sources.create({ name: 'house', ...terms })
+    return new House(service, sourceId, sourceToken)
+  }
+
+  async connect(clientId: string, options: mqtt.IClientOptions = {}): Promise<MqttClient> {
+    const { mqttUrl: url } = this.#service
+    const login = { username: 'house', password: this.token }
+    const client = await mqtt.connectAsync(url, { clientId, ...login, ...options }, false)
+    onTestFinished(() => client.endAsync(true))
+    return client
+  }
+
+  /** The records of each thing by its name, oldest first. */
+  async records(): Promise<Record<string, Record<string, readonly unknown[]>>> {
+    const { things } = await this.#service.things.registry.list({ limit: 1000 })
+    const all: Record<string, Record<string, readonly unknown[]>> = {}
+    for (const { thingId, name } of things) {
+      const keys = await this.#service.things.records.resources(thingId)
+      const ofThing: Record<string, readonly unknown[]> = {}
+      for (const key of keys) {
+        const path = `/v2/things/${thingId}/resources/${key}?limit=1000&order=asc`
+        const records = await ask<readonly { value: unknown }[]>(this.#service, 'GET', path)
+        ofThing[key] = records.map(({ value }) => value)
+      }
+      all[name] = ofThing
+    }
+    return all
+  }
+
+  async meta(name: string): Promise<unknown> {
+    const [thing] = await this.#service.things.registry.named(name)
+    const state = await this.#service.things.records.state(thing?.thingId ?? '', '$meta')
+    return state && JSON.parse(state.value)
+  }
+
+  async restart(): Promise<void> {
+    this.#service = await this.#service.restart()
+  }
+
+  async remove(): Promise<void> {
+    await this.#service.things.sources.remove(this.sourceId)
+  }
+
+  async errors(): Promise<readonly string[]> {
+    const listed = await this.#service.things.refused.list(this.sourceId, 100)
+    return listed.map(({ reason, message }) => `${reason}: ${message}`)
+  }
+}
+
+const plug = '0x00158d00018255df'
+const button = '0x00158d0001825511'
+
+function bridgeDevices(names: Readonly<Record<string, string>>): string {
+  const exposes = [{ type: 'numeric', property: 'power', unit: 'W', access: 1 }]
+  return JSON.stringify(
+    Object.entries(names).map(([ieee_address, friendly_name]) => ({
+      ...{ ieee_address, friendly_name, type: 'Router', supported: true, interview_completed: true },
+      definition: { model: 'x', vendor: 'y', description: 'z', exposes },
+    })),
+  )
+}
+
+describe.each([4, 5] as const)('a source over MQTT, version %i', protocolVersion => {
+  it('stores what its devices publish, and relays it', async () => {
+    const house = await House.open()
+    const hub = await house.connect('hub', { protocolVersion })
+    const heard: string[] = []
+    hub.on('message', (topic, payload) => heard.push(`${topic} ${payload}`))
+    await hub.subscribeAsync('#', { qos: 1 })
+    const device = await house.connect('plug', { protocolVersion })
+    const sensor = 'tele/plug/SENSOR'
+    await device.publishAsync(sensor, '{"Time":"2026-01-01T00:00:00","ENERGY":{"Power":12}}', { qos: 1 })
+    await device.publishAsync(sensor, '{"ENERGY":{"Power":13}}', { qos: 0 })
+    await device.publishAsync('stat/plug/POWER', 'ON', { qos: 2 })
+    await device.publishAsync('any/other', 'x', { qos: 1 })
+    expect(await house.records()).toMatchObject({ plug: { 'ENERGY.Power': [12, 13], POWER: [true] } })
+    await expect.poll(() => heard).toContain('any/other x')
+    expect(heard).toHaveLength(4)
+    expect(await house.errors()).toEqual([])
+  })
+
+  it('makes one thing of a device that reads before it is discovered, and describes it', async () => {
+    const house = await House.open()
+    const hub = await house.connect('hub', { protocolVersion })
+    await hub.publishAsync('zigbee2mqtt/lamp', '{"power":1}', { qos: 1 })
+    await hub.publishAsync('zigbee2mqtt/bridge/devices', bridgeDevices({ [plug]: 'lamp' }), { qos: 1 })
+    await hub.publishAsync('zigbee2mqtt/lamp', '{"power":2}', { qos: 1 })
+    expect(Object.keys(await house.records())).toEqual(['lamp'])
+    expect((await house.records()).lamp?.power).toEqual([1, 2])
+    await expect
+      .poll(() => house.meta('lamp'))
+      .toMatchObject({ power: { unit: 'W', discovered: expect.anything() } })
+  })
+
+  it('makes one thing of a device that is discovered first, describes it, and follows swapped names', async () => {
+    const house = await House.open()
+    const hub = await house.connect('hub', { protocolVersion })
+    const devices = 'zigbee2mqtt/bridge/devices'
+    await hub.publishAsync(devices, bridgeDevices({ [plug]: 'a', [button]: 'b' }), { qos: 1, retain: true })
+    expect(await house.records()).toEqual({})
+    await hub.publishAsync('zigbee2mqtt/a', '{"power":1}', { qos: 1 })
+    await hub.publishAsync('zigbee2mqtt/b', '{"power":2}', { qos: 1 })
+    await hub.publishAsync(devices, bridgeDevices({ [plug]: 'b', [button]: 'a' }), { qos: 1, retain: true })
+    await hub.publishAsync('zigbee2mqtt/a', '{"power":3}', { qos: 1 })
+    await hub.publishAsync('zigbee2mqtt/b', '{"power":4}', { qos: 1 })
+    expect(await house.records()).toMatchObject({ a: { power: [1, 4] }, b: { power: [2, 3] } })
+    await expect.poll(() => house.meta('a')).toMatchObject({ power: { unit: 'W' } })
+  })
+
+  it('knows after a restart what it was taught', async () => {
+    const house = await House.open()
+    const hub = await house.connect('hub', { protocolVersion })
+    await hub.publishAsync('zigbee2mqtt/bridge/devices', bridgeDevices({ [plug]: 'a' }), { qos: 1 })
+    await hub.endAsync()
+    await house.restart()
+    const again = await house.connect('hub', { protocolVersion })
+    await again.publishAsync('zigbee2mqtt/a', '{"power":1}', { qos: 1 })
+    expect(await house.records()).toMatchObject({ a: { power: [1] } })
+    await expect.poll(() => house.meta('a')).toMatchObject({ power: { unit: 'W' } })
+  })
+
+  it('does not store again what retained messages repeat after a connect', async () => {
+    const house = await House.open()
+    const repeat = async (power: number) => {
+      const hub = await house.connect('hub', { protocolVersion })
+      for (let place = 0; place < 20; place++)
+        await hub.publishAsync(`zigbee2mqtt/d${place}`, `{"power":${power}}`, { qos: 1, retain: true })
+      await hub.endAsync()
+    }
+    await repeat(1)
+    await repeat(1)
+    await repeat(2)
+    const records = await house.records()
+    expect(Object.values(records).map(({ power }) => power)).toEqual(Array(20).fill([1, 2]))
+  })
+
+  it('takes a packet of a gateway that is larger than that of a thing, after CONNECT alone', async () => {
+    const house = await House.open({ server: { maxPacketSize: 10_000 } })
+    const hub = await house.connect('hub', { protocolVersion })
+    const many = Object.fromEntries(Array.from({ length: 300 }, (_, place) => [`0x${place}`, `d${place}`]))
+    await hub.publishAsync('zigbee2mqtt/bridge/devices', bridgeDevices(many), { qos: 1 })
+    await hub.publishAsync('zigbee2mqtt/d299', '{"power":1}', { qos: 1 })
+    expect(await house.records()).toMatchObject({ d299: { power: [1] } })
+  })
+
+  it('lists what it cannot read with topic, place and reason, and takes the rest', async () => {
+    const house = await House.open()
+    const hub = await house.connect('hub', { protocolVersion })
+    await hub.publishAsync('tele/plug/SENSOR', '{"Power":', { qos: 1 })
+    await hub.publishAsync('tele/plug/SENSOR', '{"AM2301":{"Temperature":1e999,"Humidity":50}}', { qos: 1 })
+    await hub.publishAsync('tele/plug/SENSOR', '{"AM2301":{"Temperature":null,"Humidity":"nan"}}', { qos: 1 })
+    const keys = (await house.records()).plug
+    expect(keys).toMatchObject({ 'AM2301.Humidity': [50] })
+    const errors = await house.errors()
+    expect(errors).toHaveLength(2)
+    expect(errors.join()).toContain('tele/plug/SENSOR')
+  })
+
+  it('publishes on its topics alone, and its will is read', async () => {
+    const house = await House.open({}, { topics: ['tele/#'] })
+    const will = { topic: 'tele/plug/LWT', payload: Buffer.from('Offline'), qos: 1, retain: true } as const
+    const device = await house.connect('plug', { protocolVersion, will })
+    await device.publishAsync('tele/plug/LWT', 'Online', { qos: 1, retain: true })
+    device.stream.destroy()
+    await expect.poll(async () => (await house.records()).plug).toMatchObject({ online: [true, false] })
+    const other = await house.connect('other', { protocolVersion })
+    await other.publishAsync('stat/plug/POWER', 'ON', { qos: 1 }).catch(() => {})
+    expect(await house.errors()).toEqual([expect.stringContaining('not_a_write_topic')])
+  })
+
+  it('ends its connections when it is removed, and keeps things and records', async () => {
+    const house = await House.open()
+    const hub = await house.connect('hub', { protocolVersion })
+    await hub.publishAsync('tele/plug/STATE', '{"POWER":"ON"}', { qos: 1 })
+    const closed = new Promise<void>(resolve => hub.once('close', () => resolve()))
+    await house.remove()
+    await closed
+    expect(await house.records()).toMatchObject({ plug: { POWER: [true] } })
+  })
+})
