@@ -265,7 +265,14 @@ describe('a described resource', () => {
     const values = [
       ...[9.25, 10.5].map(value => ({ key: 'depth', value, datetime })),
       { key: 'state', value: 'on', datetime },
-      { key: '$meta', value: { depth: { unit: 'm', decimals: 1 }, state: { unit: 'x', decimals: 2 } } },
+      { key: 'energy', value: 1234567.891, datetime },
+      {
+        key: '$meta',
+        value: {
+          ...{ depth: { unit: 'm', decimals: 1 }, energy: { unit: 'kWh', decimals: 2 } },
+          state: { unit: 'x', decimals: 2 },
+        },
+      },
     ]
     await write(server, thing, { values })
     const setup = { server, environment: { THINGWIRE_TOKEN: thing.thingToken } }
@@ -290,7 +297,8 @@ describe('a described resource', () => {
         'state 2026-01-02T00:00:00.000Z 1 on',
       ]),
     )
-    expect((await lines('read depth --sparkline'))[1]).toMatch(/, 9.9 m to 9.9 m$/)
+    expect((await lines('read depth --sparkline'))[1]).toMatch(/, 9\.9 m to 9\.9 m$/)
+    expect((await lines('read energy --sparkline'))[1]).toMatch(/, 1234567\.89 kWh to 1234567\.89 kWh$/)
     for (const [form, expected] of [
       ['--csv', `${datetime},9.25,,\r\n`],
       ['--ndjson', `{"key":"depth","value":9.25,"datetime":"${datetime}"}\n`],

@@ -123,7 +123,15 @@ async function readKeys(
   }
   // Programs get the numbers as they are.
   const descriptions = form === 'table' || form === 'sparkline' ? await readDescriptions(client, thingId) : {}
-  if (form === 'sparkline') return await showSparkline(client, resource, query, descriptions[only])
+  if (form === 'sparkline') {
+    const { line, interval, min, max, first, last } = await sparklineOf(client, resource, query)
+    const isRounded = descriptions[only]?.decimals !== undefined
+    const [lowest, highest] = [min, max].map(value =>
+      measured(isRounded ? value : Number(value.toPrecision(6)), descriptions[only]),
+    )
+    const range = `${first.datetime} to ${last.datetime}, averages of ${interval}`
+    return await printLine(`${line}\n${range}, ${lowest} to ${highest}`)
+  }
   // For a magic resource, the present state is shown, unless an option asks for written records.
   const isState =
     only.startsWith('$') &&
@@ -227,18 +235,6 @@ async function stream(
     if (lines < 2) lines += text.split('\n').length - 1
   }
   return lines > (form === 'csv' ? 1 : 0)
-}
-
-async function showSparkline(
-  client: ServerClient,
-  resource: Resource,
-  range: ReadQuery,
-  description: Description | undefined,
-): Promise<void> {
-  const { line, interval, min, max, first, last } = await sparklineOf(client, resource, range)
-  await printLine(line)
-  const [lowest, highest] = [min, max].map(value => measured(Number(value.toPrecision(6)), description))
-  await printLine(`${first.datetime} to ${last.datetime}, averages of ${interval}, ${lowest} to ${highest}`)
 }
 
 async function printArray(items: AsyncIterable<unknown>): Promise<boolean> {
