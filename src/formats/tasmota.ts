@@ -115,6 +115,7 @@ class TasmotaReader implements SourceReader {
     if (!known && !resources) return undefined
     const named = Object.entries(known?.relays ?? {}).map(([key, name]) => [key, { name }] as const)
     return {
+      ...(known && { alias: known.alias }),
       ...(known?.name !== undefined && { name: known.name }),
       resources: Object.fromEntries([...named, ...(resources ?? [])]),
     }

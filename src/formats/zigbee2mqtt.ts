@@ -125,7 +125,7 @@ class Zigbee2MqttReader implements SourceReader {
 
   describe(device: string): DeviceDescription | undefined {
     const known = this.#devices.get(device)
-    return known && { name: known.name, resources: known.resources }
+    return known && { name: known.name, alias: known.name, resources: known.resources }
   }
 
   /** Takes a list of devices. What it says of a device is a fact; what is known already is left out. */
