@@ -54,8 +54,8 @@ class Scan {
   /** Consumes the next token, or returns the mistake. */
   #take(): JsonMistake | undefined {
     const character = this.#text.charAt(this.#at)
-    const closer = this.#closers.at(-1)
-    if (character === closer && this.#wanted.endsWith(closer)) {
+    const isCloser = character === '}' || character === ']'
+    if (isCloser && character === this.#closers.at(-1) && this.#wanted.endsWith(character)) {
       this.#closers.pop()
       return this.#pass(this.#behindValue())
     }
@@ -95,8 +95,9 @@ class Scan {
 
   /** @param wanted the token that must follow the string */
   #takeString(wanted: Wanted): JsonMistake | undefined {
-    for (let at = this.#at + 1; at < this.#text.length; at++) {
-      const code = this.#text.charCodeAt(at)
+    const text = this.#text
+    for (let at = this.#at + 1; at < text.length; at++) {
+      const code = text.charCodeAt(at)
       if (code === 0x22) {
         this.#at = at
         return this.#pass(wanted)
@@ -104,9 +105,9 @@ class Scan {
       if (code < 0x20) return this.#wrongInString(at, 'must be escaped in a string')
       if (code !== 0x5c) continue
       escapeSequence.lastIndex = at
-      const length = escapeSequence.exec(this.#text)?.[0].length
+      const length = escapeSequence.exec(text)?.[0].length
       if (length !== undefined) at += length - 1
-      else if (/^\\(?:u[\dA-Fa-f]{0,3})?$/.test(this.#text.slice(at, at + 7))) break
+      else if (/^\\(?:u[\dA-Fa-f]{0,3})?$/.test(text.slice(at, at + 7))) break
       else
         return this.#wrongInString(
           at,
