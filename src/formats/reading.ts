@@ -8,6 +8,8 @@ const longestKey = 128
 /** How much is kept of the begin and the end of a path that is too long for a key; ten characters stand between them. */
 const keptBegin = 79
 const keptEnd = longestKey - keptBegin - 10
+/** No device has longer names. Hashing megabytes takes several times as long as JSON.parse. */
+const longestHashed = 1_024
 const noReading = new Set(['', 'nan', 'null', 'none', 'unknown', 'unavailable'])
 const longestNoReading = 11
 const number = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
@@ -47,8 +49,8 @@ function keyOfPath(path: string): string {
 function shortened(path: string): string {
   if (path.length <= longestKey) return path
   let hash = 0x811c9dc5
-  for (let at = keptBegin; at < path.length - keptEnd; at++)
-    hash = Math.imul(hash ^ path.charCodeAt(at), 0x01000193)
+  const end = Math.min(path.length - keptEnd, longestHashed)
+  for (let at = keptBegin; at < end; at++) hash = Math.imul(hash ^ path.charCodeAt(at), 0x01000193)
   const middle = (hash >>> 0).toString(16).padStart(8, '0')
   return `${path.slice(0, keptBegin)}_${middle}_${path.slice(-keptEnd)}`
 }
