@@ -22,7 +22,9 @@ function refusal(topic: string, body: string | Uint8Array): string {
 
 describe.each([...ownFormats.keys()])('the format %s', name => {
   it.each(samples.get(name) ?? [])('reads $name', ({ messages, expect: { thing } }) => {
-    const records = messages.flatMap(({ topic, payload }) => read(topic.replace('write/', ''), payload) ?? [])
+    const records = messages.flatMap(
+      ({ topic, payload }) => read(`${topic}`.replace('write/', ''), `${payload}`) ?? [],
+    )
     expect(records).toEqual(thing?.records)
   })
 })

@@ -1,13 +1,21 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import type { SentRecord } from '../../src/formats/format.ts'
 
+interface SampleMessage {
+  /** Of a thing's own address, what stands behind `things/<ref>/`. */
+  readonly topic?: string
+  /** What is no text is sent as JSON. */
+  readonly payload: unknown
+  /** Of a webhook: its query and headers. */
+  readonly post?: Readonly<Record<string, unknown>>
+}
+
 /** Messages as devices publish them, and what they become. */
 export interface Sample {
   readonly name: string
   /** The document, or repository, commit and file, that has the messages. */
   readonly from: string
-  /** Topics of a thing's own address are those behind `things/<ref>/`. */
-  readonly messages: readonly { readonly topic: string; readonly payload: string }[]
+  readonly messages: readonly SampleMessage[]
   /** By device; the device `thing` is the one whose address it is. */
   readonly expect: Readonly<Record<string, { readonly records: readonly SentRecord[] }>>
 }

@@ -9,7 +9,7 @@ const strange: readonly [unknown, ...unknown[]] = [
   ...[[], {}, [[]], { lat: 91, long: '0' }, { constructor: 1 }, { type: 'Point', coordinates: [200, 100] }],
 ]
 
-/** A copy of a JSON value with one to three of its parts replaced, removed, renamed, repeated or nested. */
+/** A copy of a JSON value with one to three of its parts replaced, removed, renamed, exchanged, repeated or nested. */
 export function mutateJson(value: unknown, random: Random): unknown {
   let mutated = value
   const times = 1 + random.below(3)
@@ -25,9 +25,16 @@ function mutateOne(value: unknown, random: Random): unknown {
   const what = random.below(10)
   if (what === 0) members.splice(place, 1)
   else if (what === 1) members.splice(place, 1, [String(random.pick(strange)), member])
+  else if (what === 2) exchange(members, place, random.below(members.length))
   else members.splice(place, 1, [name, mutateOne(member, random)])
   // Which gives an object a member named __proto__, too.
   return Array.isArray(value) ? members.map(([, item]) => item) : Object.fromEntries(members)
+}
+
+/** Exchanges the values of two members, and leaves the names. */
+function exchange(members: [string, unknown][], one: number, other: number): void {
+  const [first, second] = [members[one], members[other]]
+  if (first && second) [first[1], second[1]] = [second[1], first[1]]
 }
 
 function replace(value: unknown, random: Random): unknown {
