@@ -28,7 +28,7 @@ export class LearnedResources {
   ): Fact | undefined {
     const known = this.#devices.get(device) ?? none
     const changed = new Map<string, ResourceDescription>()
-    for (const { key, value } of readings) {
+    for (const { key, value } of readings.slice(0, mostResources)) {
       const description = isNumeric(value) ? describe(key) : undefined
       const hasRoom = known.has(key) || known.size + changed.size < mostResources
       if (description && hasRoom && description.unit !== known.get(key)?.unit) changed.set(key, description)

@@ -82,10 +82,10 @@ class TasmotaReader implements SourceReader {
     const status = membersOf(decoded.members.StatusSNS) ?? membersOf(decoded.members.StatusSTS)
     const members = status ?? decoded.members
     const isWanted = status || measured.test(leaf) || 'Time' in members ? isReading : isAnswered
-    const found = flatten(members, '', isWanted).map(({ key, value }) => ({
-      key,
-      value: switched.test(key) ? stateOf(value, known ?? defaults) : value,
-    }))
+    const found = flatten(members, '', isWanted)
+    for (const reading of found) {
+      if (switched.test(reading.key)) reading.value = stateOf(reading.value, known ?? defaults)
+    }
     if (found.length === 0) return nothing
     const fact = this.#resources.factOf(device, found, key => describe(key, members))
     const readings = [readingOf(device, alias, recordsAt(found, zonedTime(members.Time)))]

@@ -43,26 +43,20 @@ interface Device {
   readonly states: Readonly<Record<string, readonly [on: unknown, off: unknown]>>
 }
 
-interface KnownDevice extends Device {
-  /** The fact as JSON, to find out whether a list says something new. */
-  readonly json: string
-  readonly statesByKey: ReadonlyMap<string, readonly [on: unknown, off: unknown]>
-}
-
 /** What a topic below a base is about. */
 interface Place {
   readonly base: string
   /** Friendly name. */
   readonly name: string
-  readonly known?: KnownDevice
+  readonly known?: Device
   /** Levels behind the name. */
   readonly rest: readonly string[]
 }
 
 class Zigbee2MqttReader implements SourceReader {
-  readonly #devices = new Map<string, KnownDevice>()
+  readonly #devices = new Map<string, Device>()
   /** By topic, `zigbee2mqtt/kitchen/lamp`. */
-  readonly #topics = new Map<string, KnownDevice>()
+  readonly #topics = new Map<string, Device>()
   readonly #bases = new Set([defaultBase])
 
   knows(topic: string): 'fact' | 'form' | undefined {
@@ -99,7 +93,7 @@ class Zigbee2MqttReader implements SourceReader {
     // The attribute `color-x` is the member `color.x` of the JSON object.
     const member = attribute.replaceAll('-', '.')
     const key = known && Object.hasOwn(known.resources, member) ? member : keyOf(attribute)
-    return outcomeOf([{ key, value: stateOf(key, value, known) }])
+    return outcomeOf([{ key, value: known ? stateOf(key, value, known) : value }])
   }
 
   learn(name: string, fact: Fact | null): void {
@@ -114,13 +108,8 @@ class Zigbee2MqttReader implements SourceReader {
     this.#devices.delete(address)
     if (!fact) return
     const device = fact as unknown as Device
-    const known = {
-      ...device,
-      json: JSON.stringify(fact),
-      statesByKey: new Map(Object.entries(device.states)),
-    }
-    this.#devices.set(address, known)
-    this.#topics.set(`${device.base}/${device.name}`, known)
+    this.#devices.set(address, device)
+    this.#topics.set(`${device.base}/${device.name}`, device)
   }
 
   describe(device: string): DeviceDescription | undefined {
@@ -148,7 +137,8 @@ class Zigbee2MqttReader implements SourceReader {
         continue
       }
       listed.add(device.address)
-      if (JSON.stringify(device) === this.#devices.get(device.address)?.json) continue
+      const known = this.#devices.get(device.address)
+      if (known && JSON.stringify(known) === JSON.stringify(device)) continue
       facts.set(`device ${device.address}`, device)
       described.push(device.address)
     }
@@ -219,22 +209,20 @@ function isReading(path: string, name: string): boolean {
 
 function recordsOf(
   members: Readonly<Record<string, unknown>>,
-  known: KnownDevice | undefined,
+  known: Device | undefined,
 ): readonly SentRecord[] {
   // The option `include_device_information` adds what the list of devices says.
   const hasInformation = textOf(membersOf(members.device)?.ieeeAddr) !== undefined
   const isWanted = (path: string, name: string) =>
     isReading(path, name) && !(hasInformation && path === 'device')
   const datetime = zonedTime(members.last_seen) ?? unixTime(members.last_seen, 'milliseconds')
-  const found = flatten(members, '', isWanted).map(({ key, value }) => ({
-    key,
-    value: stateOf(key, value, known),
-  }))
+  const found = flatten(members, '', isWanted)
+  if (known) for (const reading of found) reading.value = stateOf(reading.key, reading.value, known)
   return recordsAt(found, datetime)
 }
 
-function stateOf(key: string, value: unknown, known: KnownDevice | undefined): unknown {
-  const [on, off] = known?.statesByKey.get(key) ?? []
+function stateOf(key: string, value: unknown, { states }: Device): unknown {
+  const [on, off] = (Object.hasOwn(states, key) && states[key]) || []
   if (on === undefined) return value
   if (value === on) return true
   return value === off ? false : value
@@ -248,23 +236,25 @@ function deviceOf(base: string, entry: Readonly<Record<string, unknown>>): (Devi
   const resources = new Map<string, ResourceDescription>()
   const states = new Map<string, readonly [unknown, unknown]>()
   const visit = (expose: unknown, path: string, depth: number): void => {
-    const { type, property, features, access, ...about } = membersOf(expose) ?? {}
-    const member = textOf(property)
+    const members = membersOf(expose)
+    if (!members) return
+    const { type, features, access, value_on: on, value_off: off } = members
+    const property = textOf(members.property)
     if (Array.isArray(features)) {
       // The members of a light or a thermostat are those of the message; a composite is an object of its own.
-      const below = type === 'composite' && member !== undefined ? `${path}${member}.` : path
+      const below = type === 'composite' && property !== undefined ? `${path}${property}.` : path
       if (depth < deepestExpose) for (const feature of features) visit(feature, below, depth + 1)
       return
     }
     const isPublished = typeof access !== 'number' || (access & 1) === 1
-    if (member === undefined || !isPublished || resources.size === mostResources) return
-    const key = keyOf(path + member)
+    if (property === undefined || !isPublished || resources.size === mostResources) return
+    const key = keyOf(path + property)
     if (isForbiddenMember(key)) return
-    const description = descriptionOf(about)
+    const description = descriptionOf(members)
     if (Object.keys(description).length > 0) resources.set(key, description)
-    const { value_on: on, value_off: off } = about
     // Booleans stay as they are sent: a contact sensor sends true if it is closed, its value_on is false.
-    if (type === 'binary' && isState(on) && isState(off)) states.set(key, [on, off])
+    if (type === 'binary' && isState(on) && isState(off) && states.size < mostResources)
+      states.set(key, [on, off])
   }
   const { exposes } = membersOf(entry.definition) ?? {}
   if (Array.isArray(exposes)) for (const expose of exposes) visit(expose, '', 0)
