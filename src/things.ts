@@ -27,7 +27,7 @@ import {
   sessionsOfHost,
 } from './embed/index.ts'
 import { ThingwireError } from './errors.ts'
-import { formatsOf, sourceRules } from './formats/source-formats.ts'
+import { formatsOf, sourceRules } from './formats/registry.ts'
 import type { Forwarder, ForwardOptions } from './forward/forwarder.ts'
 import { LeftLog } from './forward/progress.ts'
 import type { HttpThings } from './http/http-things.ts'

@@ -1,16 +1,53 @@
+import { chirpstack } from './chirpstack.ts'
 import type { OwnFormat, SourceFormat } from './format.ts'
 import { influxFormat } from './influx.ts'
 import { jsonFormat } from './json.ts'
+import { levels, patternMistake } from './levels.ts'
+import { owntracks } from './owntracks.ts'
+import { shelly } from './shelly.ts'
+import { tasmota } from './tasmota.ts'
+import { ttn } from './ttn.ts'
 import { valueFormat } from './value.ts'
+import { zigbee2mqtt } from './zigbee2mqtt.ts'
 
-/** Formats of a thing's own address, by name. */
-export const ownFormats = byName<OwnFormat>(valueFormat, jsonFormat, influxFormat)
+/** The formats of a thing's own address by name. A new format is one line here. */
+export const ownFormats: ReadonlyMap<string, OwnFormat> = new Map(
+  [valueFormat, jsonFormat, influxFormat].map(format => [format.name, format]),
+)
 
-/** Formats of sources, by name. */
-export const sourceFormats = byName<SourceFormat>()
+/** The formats of what a house publishes: a source that is made without formats has these, and has all topics. */
+const ofHouse: readonly SourceFormat[] = [tasmota, zigbee2mqtt, shelly]
 
-function byName<Format extends { readonly name: string }>(
-  ...formats: readonly Format[]
-): ReadonlyMap<string, Format> {
-  return new Map(formats.map(format => [format.name, format]))
+/** The formats of sources by name. A new format is one line here. */
+export const sourceFormats: ReadonlyMap<string, SourceFormat> = new Map(
+  [...ofHouse, owntracks, ttn, chirpstack].map(format => [format.name, format]),
+)
+
+const houseNames = ofHouse.map(({ name }) => name)
+const names = [...sourceFormats.keys(), 'levels']
+
+/** The formats that a source has, in the order in which they are tried. @param pattern of the format `levels` */
+export function formatsOf(chosen: readonly string[], pattern: string | undefined): readonly SourceFormat[] {
+  return chosen.flatMap(name => {
+    if (name === 'levels') return pattern === undefined ? [] : [levels(pattern)]
+    return sourceFormats.get(name) ?? []
+  })
+}
+
+/** What formats a source may have (contract §7.12). */
+export const sourceRules = {
+  defaultFormats: houseNames,
+
+  /** Formats that are mostly posted have no topics unless they are named: they would overlap those of the house. */
+  readsTopics: (chosen: readonly string[]): boolean =>
+    chosen.some(name => name === 'levels' || houseNames.includes(name)),
+
+  /** What is wrong with formats and pattern, as a sentence without a full stop; undefined if nothing is. */
+  fault(chosen: readonly string[], pattern: string | undefined): string | undefined {
+    if (chosen.length === 0 || !chosen.every(name => names.includes(name)))
+      return `formats must be one or more of ${names.join(', ')}`
+    if (chosen.includes('levels') !== (pattern !== undefined))
+      return 'pattern must be given with the format levels, and only with it, such as "garden/{device}/{key}"'
+    return pattern === undefined ? undefined : patternMistake(pattern)
+  },
 }

@@ -113,7 +113,8 @@ export class KnownDevices {
     }
     const isKnown = keys.size === (old?.keys.length ?? 0)
     if (isKnown && (name === undefined || name === old?.name)) return { readings }
-    const fact = { name: name ?? old?.name, keys: [...keys] }
+    const known = name ?? old?.name
+    const fact = { ...(known !== undefined && { name: known }), keys: [...keys] }
     return { readings, facts: new Map([[reading.device, fact]]), described: [reading.device] }
   }
 }

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { createAccess } from '../../../src/access/index.ts'
-import { sourceRules } from '../../../src/formats/source-formats.ts'
+import { sourceRules } from '../../../src/formats/registry.ts'
 import type { StoreDriver } from '../../../src/store/contract.ts'
 import { createMemoryStore } from '../../../src/store/memory/index.ts'
 import { openStore } from '../../../src/store/open-store.ts'
