@@ -50,6 +50,11 @@ export const catalogue = {
   invalid_lines: { ...refusedFormat, text: 'A line of the body is not line protocol of InfluxDB.' },
   invalid_values: { ...refusedContent, text: '`values` is missing, empty or not an array.' },
   too_many_records: { ...tooMuch, text: '`values` holds more records than one write may carry.' },
+  unknown_format: {
+    ...refusedFormat,
+    status: 404,
+    text: 'The address of the write names no format that the server reads.',
+  },
   invalid_flag: { ...refusedContent, text: '`store`, `broadcast` or `partial` is not true or false.' },
   invalid_write_id: {
     ...refusedContent,

@@ -28,6 +28,7 @@ import {
 } from './embed/index.ts'
 import { ThingwireError } from './errors.ts'
 import { formatsOf, sourceRules } from './formats/registry.ts'
+import { writeFormats } from './formats/write-formats.ts'
 import type { Forwarder, ForwardOptions } from './forward/forwarder.ts'
 import { LeftLog } from './forward/progress.ts'
 import type { HttpThings } from './http/http-things.ts'
@@ -249,7 +250,7 @@ export async function openThings(
   }
   const { redactor } = access.access
   const serving = { ...stored, live, limits, storeTimeout, observer }
-  const ingest = createIngest({ ...serving, magic, isShared, redactor })
+  const ingest = createIngest({ ...serving, magic, formats: writeFormats, isShared, redactor })
   const sourceMessages = new Sources({
     ...{ ...stored, access: access.access, ingest, things: access.sourceThings },
     formatsOf: ({ formats, pattern }) => formatsOf(formats, pattern),

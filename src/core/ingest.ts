@@ -1,4 +1,4 @@
-import { ThingwireError } from '../errors.ts'
+import { type Reason, ThingwireError } from '../errors.ts'
 import { promiseOf, settle, type Ticket } from './async/ticket.ts'
 import type { Observer, WriteDoor, WriteOutcome } from './observer.ts'
 import { type ParsedWrite, parseWrite, type WriteOptions, WriteRefused } from './parse.ts'
@@ -10,6 +10,7 @@ import type {
   RecordStore,
   RefusedWrites,
   WriteAnswer,
+  WriteFormats,
   WriteLimits,
 } from './ports.ts'
 import { createDoorRefusals } from './refusals/door-refusals.ts'
@@ -75,8 +76,10 @@ export interface WriteRequest {
   readonly isOperators?: true | undefined
   /** Set if a message of a source is the origin: past the rate of the thing the write is refused, so that it delays no other thing. */
   readonly isSources?: true
-  /** JSON text in UTF-8 (contract §2). */
+  /** JSON text in UTF-8 (contract §2), or what `format` reads. */
   readonly body: Uint8Array
+  /** Name and levels, such as `value/cellar/temperature` (contract §2.4). */
+  readonly format?: string | undefined
   /** The parsed body of a write by the host or a source. If present, `body` is only the text for the list of refused writes. */
   readonly content?: object
   readonly options: WriteOptions
@@ -89,6 +92,7 @@ interface IngestParts {
   readonly records: RecordStore
   readonly refused: RefusedWrites
   readonly magic: MagicRules
+  readonly formats: WriteFormats
   readonly clock: Pick<ReceiptClock, 'now'>
   readonly live: BackPressure
   /** Whether several nodes share the store. If so, each node charges a thing for every commit, even for the operator's writes. */
@@ -103,8 +107,11 @@ interface IngestParts {
 
 const allTaken: WriteAnswer = {}
 
+/** The reasons for which a plain write is refused if its body is meant for another format. */
+const misread: ReadonlySet<Reason> = new Set(['invalid_json', 'invalid_body', 'invalid_values'])
+
 export function createIngest(parts: IngestParts): Ingest {
-  const { records, refused, magic, clock, limits, isShared, observer } = parts
+  const { records, refused, magic, formats, clock, limits, isShared, observer } = parts
   const { rate } = limits
   const refusals = new Refusals(refused, parts.redactor ?? new Redactor())
   const room = new Room(parts.live, parts.storeTimeout)
@@ -139,22 +146,30 @@ export function createIngest(parts: IngestParts): Ingest {
   }
 
   function parse(request: WriteRequest): ParsedWrite | WriteRefused {
-    const { thingId, body, content = body, options } = request
+    const { thingId, body, content = body, format, options } = request
     try {
-      const parsed = parseWrite(content, { options, now: clock.now(), magic })
+      const read = format === undefined ? undefined : () => formats.read(format, body)
+      const parsed = parseWrite(content, { options, now: clock.now(), magic, read })
       if (isCounted(request)) rate.charge(thingId, parsed.records.length)
       return parsed
     } catch (error) {
-      if (error instanceof WriteRefused) return error
-      throw error
+      if (!(error instanceof WriteRefused)) throw error
+      return format === undefined && misread.has(error.reason) ? withAdvice(error, body) : error
     }
+  }
+
+  function withAdvice(error: WriteRefused, body: Uint8Array): WriteRefused {
+    const path = formats.fitting(body)
+    if (path === undefined) return error
+    const message = `${error.message}. For a body like this, the address ends in /${path}`
+    return new WriteRefused(new ThingwireError(error.reason, message), error.writeId)
   }
 
   function inTurn(writing: Writing): void {
     const { request, parsed } = writing
     // A refused dry run is also listed: "nothing is kept" (contract §3) only applies to records.
     if (parsed instanceof WriteRefused) writing.settle(refuse(request, parsed, parsed.writeId))
-    else if (!parsed.store && !parsed.broadcast) writing.settle(dryRun(request, parsed))
+    else if (hasNoEffect(parsed)) writing.settle(dryRun(request, parsed))
     else after(room.wait(), writing, append)
   }
 
@@ -192,7 +207,7 @@ export function createIngest(parts: IngestParts): Ingest {
     return refuse(request, error, id)
   }
 
-  /** Stores nothing, not even the write id (contract §3). */
+  /** Stores nothing, not even the write id (contract §2.4, §3). */
   async function dryRun(request: WriteRequest, parsed: ParsedWrite): Promise<WriteAnswer> {
     const { id } = parsed
     const first = id === undefined ? undefined : await records.answerOf(request.thingId, id, clock.now())
@@ -280,6 +295,11 @@ class Writing implements Ticket<Receipt> {
 function after(waiting: Promise<void> | undefined, writing: Writing, step: (writing: Writing) => void): void {
   if (waiting) waiting.then(() => step(writing)).catch((error: unknown) => writing.reject(error))
   else step(writing)
+}
+
+/** Whether a write is a dry run, or a message such as `unavailable` without a reading. */
+function hasNoEffect({ store, broadcast, records }: ParsedWrite): boolean {
+  return records.length === 0 || (!store && !broadcast)
 }
 
 function doorOf({ door, isWill }: WriteRequest): WriteDoor {

@@ -26,6 +26,8 @@ export interface WriteOptions {
 
 interface ParseContext extends RecordContext {
   readonly options: WriteOptions
+  /** Reads the records of a body in another format; there may be none. @throws ThingwireError */
+  readonly read?: (() => readonly unknown[]) | undefined
 }
 
 export interface ParsedWrite {
@@ -57,7 +59,8 @@ export function parseWrite(body: Uint8Array | object, context: ParseContext): Pa
   let id: string | undefined
   try {
     id = writeId(context.options.id)
-    const envelope = parseObject(body)
+    const { read } = context
+    const envelope = read ? { values: read() } : parseObject(body)
     const idOfBody = writeId(envelope.id)
     if (id !== undefined && idOfBody !== undefined && id !== idOfBody)
       throw new ThingwireError(
@@ -71,7 +74,7 @@ export function parseWrite(body: Uint8Array | object, context: ParseContext): Pa
     const partial = flag('partial', context.options.partial, envelope.partial, false)
     const store = flag('store', context.options.store, envelope.store, true)
     const broadcast = flag('broadcast', context.options.broadcast, envelope.broadcast, true)
-    const { records, rejected } = parseRecords(valuesOf(envelope), context)
+    const { records, rejected } = parseRecords(valuesOf(envelope, read ? 0 : 1), context)
     if (rejected.length > 0 && (!partial || records.length === 0)) throw recordsRefused(rejected)
     return { id, store, broadcast, records, rejected }
   } catch (error) {
@@ -100,9 +103,9 @@ function flag(name: string, fromRequest: boolean | undefined, fromBody: unknown,
   return fromRequest ?? fromBody ?? fallback
 }
 
-function valuesOf(envelope: Record<string, unknown>): readonly unknown[] {
+function valuesOf(envelope: Record<string, unknown>, least: 0 | 1): readonly unknown[] {
   const { values } = envelope
-  if (!Array.isArray(values) || values.length === 0) {
+  if (!Array.isArray(values) || values.length < least) {
     throw new ThingwireError(
       'invalid_values',
       `values must be an array of 1 to ${maximumRecords} records, such as ${example}`,

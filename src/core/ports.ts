@@ -237,6 +237,18 @@ export interface RecordStore {
   trimLog(writeNumbers: readonly number[], lock?: Lock): Promise<void>
 }
 
+/** The formats of writes besides that of contract §2. */
+export interface WriteFormats {
+  /**
+   * @param format name and levels, as in the address of the write: `value/cellar/temperature`
+   * @returns the records, as a write spells them; none if the body holds no reading
+   * @throws ThingwireError unknown_format, or as the format refuses the body
+   */
+  read(format: string, body: Uint8Array): readonly unknown[]
+  /** The end of an address that takes this body, such as `write/json`; undefined if there is none. */
+  fitting(body: Uint8Array): string | undefined
+}
+
 /** Holds writes back while a consumer of commits is lagging. */
 export interface BackPressure {
   /** Resolves when writes may go on; undefined if they may go on now. */

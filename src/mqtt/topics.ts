@@ -8,7 +8,13 @@ export function writeTopic(ref: string): string {
   return `things/${ref}/write`
 }
 
-const writeTopicForm = /^(?:things\/([^/+#]+)\/write|v2\/things\/([^/+#]+))$/
+interface WriteAddress {
+  readonly ref: string
+  /** Format and levels, such as `value/cellar/temperature`; undefined: the write is as in contract §2. */
+  readonly format: string | undefined
+}
+
+const writeTopicForm = /^(?:things\/([^/+#]+)\/write(?:\/([^+#]+))?|v2\/things\/([^/+#]+))$/
 const thingTopicForm = /^(?:things|v2\/things)\/([^/+#]+)(?:\/|$)/
 const ownTopicForm = /^(?:things|v2)\//
 
@@ -17,10 +23,17 @@ export function isThingwireTopic(topic: string): boolean {
   return ownTopicForm.test(topic)
 }
 
-/** The ref in `things/<ref>/write` or `v2/things/<ref>` [field]; undefined for any other topic. */
-export function refOfWriteTopic(topic: string): string | undefined {
+/** What `things/<ref>/write`, `things/<ref>/write/<format>/<levels>` or `v2/things/<ref>` names; undefined for any other topic. */
+export function writeAddressOf(topic: string): WriteAddress | undefined {
   const match = writeTopicForm.exec(topic)
-  return match?.[1] ?? match?.[2]
+  if (!match) return undefined
+  const [, ref, format, fieldRef = ''] = match
+  return { ref: ref ?? fieldRef, format }
+}
+
+/** The ref in a topic of writes; undefined for any other topic. */
+export function refOfWriteTopic(topic: string): string | undefined {
+  return writeAddressOf(topic)?.ref
 }
 
 /** The ref in any topic or filter of one thing; undefined if the ref is a wildcard, or there is none. */

@@ -3,6 +3,7 @@ import { type LimitOptions, Limits } from '../../src/access/limits/limits.ts'
 import { createIngest, type Ingest } from '../../src/core/ingest.ts'
 import type { BackPressure, RefusedWrite } from '../../src/core/ports.ts'
 import { ThingwireError } from '../../src/errors.ts'
+import { writeFormats } from '../../src/formats/write-formats.ts'
 import { createMagicRegistry } from '../../src/magic/registry.ts'
 import type { Store } from '../../src/store/contract.ts'
 import { createMemoryStore } from '../../src/store/memory/index.ts'
@@ -30,6 +31,7 @@ async function open(options: Partial<LimitOptions>, live = always, storeTimeout 
     records,
     refused,
     magic: createMagicRegistry(),
+    formats: writeFormats,
     clock,
     live,
     isShared: false,

@@ -3,6 +3,7 @@ import { Limits } from '../../src/access/limits/limits.ts'
 import { createIngest, type Ingest } from '../../src/core/ingest.ts'
 import type { WriteOptions } from '../../src/core/parse.ts'
 import type { RecordStore } from '../../src/core/ports.ts'
+import { writeFormats } from '../../src/formats/write-formats.ts'
 import { Live } from '../../src/live/index.ts'
 import { createMagicRegistry } from '../../src/magic/registry.ts'
 import type { Store } from '../../src/store/contract.ts'
@@ -26,6 +27,7 @@ beforeEach(async () => {
     records,
     refused,
     magic: createMagicRegistry(),
+    formats: writeFormats,
     clock,
     live: new Live({ records, nodes, isShared: false }, 0),
     isShared: false,
@@ -97,6 +99,7 @@ describe('createIngest()', () => {
       records: { ...records, submit },
       refused,
       magic: createMagicRegistry(),
+      formats: writeFormats,
       clock,
       live: new Live({ records, nodes, isShared: false }, 0),
       isShared: false,
@@ -146,6 +149,7 @@ describe('createIngest()', () => {
       records,
       refused: store.refused,
       magic: createMagicRegistry(),
+      formats: writeFormats,
       clock: store.clock,
       live: new Live({ ...store, isShared: false }, 0),
       isShared: false,

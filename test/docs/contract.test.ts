@@ -103,7 +103,7 @@ function splitLetters(place: string): [section: string, letters: string] {
 
 /** Whether a row of the contract has the path and the methods. */
 function promises(methods: readonly string[], url: string): boolean {
-  const path = url.replaceAll(/:\w+/g, '<>')
+  const path = url.replaceAll(/:\w+|\*/g, '<>')
   return tableRowsOf(contract).some(([first = '']) => {
     const anonymous = first.replaceAll(/<\w+>/g, '<>')
     const isNamed = [anonymous.replaceAll(/[[\]]/g, ''), anonymous.replaceAll(/\[[^\]]*\]/g, '')].some(

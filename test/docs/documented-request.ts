@@ -67,7 +67,16 @@ export async function setScene(server: DocumentedServer) {
     asAdmin<{ activationCodes: string[] }>('activation-codes', {}),
   ])
   const [code = ''] = activationCodes
-  const path: Record<string, string> = { ref: thingId, thingId, key: 'temperature', tokenId, sessionId, code }
+  const key = 'temperature'
+  const path: Record<string, string> = {
+    ref: thingId,
+    thingId,
+    key,
+    format: 'json',
+    tokenId,
+    sessionId,
+    code,
+  }
   return { path, thingId, thingToken, sessionToken, activationCode: code }
 }
 

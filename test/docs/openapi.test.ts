@@ -36,7 +36,7 @@ describe('/docs/json', () => {
     const served = server.routes
       .filter(({ handler, url }) => handler.name !== 'refuse' && !pages.test(url))
       .flatMap(({ method, url }) =>
-        [method].flat().map(name => `${name} ${url.replaceAll(/:(\w+)/g, '{$1}')}`),
+        [method].flat().map(name => `${name} ${url.replaceAll(/:(\w+)/g, '{$1}').replace('*', '{format}')}`),
       )
     const documented = operationsOf(document).map(({ method, path }) => `${method} ${path}`)
     expect(documented.sort()).toEqual([...new Set(served)].sort())

@@ -96,6 +96,15 @@ const badWrites: Partial<Record<Reason, unknown>> = {
   invalid_flag: { values: [{ key: 'a', value: 1 }], store: 1 },
   invalid_write_id: { values: [{ key: 'a', value: 1 }], id: '' },
 }
+/** What refuses a write in the format `json`. */
+const badReadings: Partial<Record<Reason, unknown>> = {
+  too_many_records: Object.fromEntries(Array.from({ length: 10_001 }, (_, place) => [`m${place}`, place])),
+  forbidden_member: { a: [badRecords.forbidden_member] },
+  value_too_large: { a: 'x'.repeat(64 * 1024) },
+  value_too_deep: { a: JSON.parse('['.repeat(33) + ']'.repeat(33)) },
+  invalid_datetime: { a: 1, datetime: 'yesterday' },
+  datetime_out_of_range: { a: 1, datetime: '19691231235959' },
+}
 
 const forbidden: Request = async (_, server) => ({ credential: (await createThing(server)).thingToken })
 
@@ -110,6 +119,16 @@ const particular: Readonly<Record<string, Partial<Record<Reason, Request>>>> = {
       body: new Uint8Array(gzipSync('{}')).subarray(0, 8),
       headers: { 'content-encoding': 'gzip' },
     }),
+  },
+  writeInFormat: {
+    unknown_format: () => ({ path: { format: 'senml' } }),
+    invalid_key: () => ({ path: { format: 'value' } }),
+    invalid_lines: () => ({ path: { format: 'influx' }, body: 'no line' }),
+    invalid_body: () => ({ body: '21.5' }),
+    ...mapValues(badReadings, body => () => ({ body: JSON.stringify(body) })),
+    number_out_of_range: () => ({ body: '{"a":1e999}' }),
+    invalid_write_id: () => ({ headers: { 'idempotency-key': 'x'.repeat(65) } }),
+    invalid_query: () => ({ query: { store: 'maybe' } }),
   },
   readAggregates: {
     invalid_query: () => ({ query: { order: 'random' } }),

@@ -159,7 +159,8 @@ const undocumented = /: a known id with|: a (lat|long)itude of "|: a discovered 
 /** Whether the shape takes what is taken whole, and refuses what is refused for its shape. */
 function isDocumented({ name, steps }: Case): boolean {
   if (undocumented.test(name)) return true
-  return steps.flat().every(({ body, options, answer }) => {
+  return steps.flat().every(({ body, format, options, answer }) => {
+    if (format !== undefined) return true
     if ('created' in answer) return 'rejected' in answer || matches(body)
     return unsaid.has(answer.refused) || options !== undefined || !matches(body)
   })

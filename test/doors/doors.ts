@@ -8,6 +8,8 @@ import type { Service } from './service.ts'
 
 /** A write as a client means it; how flags and id travel is the door's affair. */
 export interface ClientWrite {
+  /** Where a write in another format goes (contract §2.4), such as `value/cellar/temperature`. */
+  readonly format?: string
   /** An object is sent as its JSON; text and bytes as they are. */
   readonly body: object | string | Uint8Array
   readonly options?: WriteOptions
@@ -56,8 +58,8 @@ export function httpDoor(url: string, spelling: 'query' | 'body'): Door {
 }
 
 function withOptionsInBody(write: ClientWrite): ClientWrite {
-  const { body, options } = write
-  if (typeof body === 'string' || body instanceof Uint8Array) return write
+  const { body, format, options } = write
+  if (format !== undefined || typeof body === 'string' || body instanceof Uint8Array) return write
   return { body: { ...body, ...options } }
 }
 
@@ -67,8 +69,9 @@ function request(url: string, { thingToken }: Thing, write: ClientWrite): [strin
     Object.entries(flags).map(([name, value]): [string, string] => [name, String(value)]),
   )
   const headers = id === undefined ? {} : { 'idempotency-key': id }
+  const path = write.format === undefined ? '' : `/write/${write.format}`
   return [
-    `${url}/v2/things/${thingToken}${query.size === 0 ? '' : `?${query}`}`,
+    `${url}/v2/things/${thingToken}${path}${query.size === 0 ? '' : `?${query}`}`,
     { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: bytesOf(write) },
   ]
 }
@@ -114,7 +117,7 @@ export function mqttDoor(service: Service, options: MqttWriterOptions): Door {
       const writer = await opened
       const spelled = withOptionsInBody(write)
       assert(spelled !== write || !write.options, 'options have no place beside a body that is no object')
-      const refused = await writer.write(bytesOf(spelled))
+      const refused = await writer.write(bytesOf(spelled), write.format)
       return refused ? refusedFor(refused) : { created: true }
     },
     close: async () => (await opened)?.close(),

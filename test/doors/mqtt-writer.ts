@@ -59,9 +59,9 @@ export async function openMqttWriter(
   }
   return {
     /** Resolves when the write is handled. @returns what was told of it if it was refused */
-    write: async (body: Buffer): Promise<RefusedWrite | undefined> => {
+    write: async (body: Buffer, format?: string): Promise<RefusedWrite | undefined> => {
       const topic = writeTopics[writes++ % writeTopics.length] ?? assert.fail()
-      await publish(topic(ref), body)
+      await publish(format === undefined ? topic(ref) : `things/${ref}/write/${format}`, body)
       const listed = (await readBack.refusedWrites()).toReversed()
       const excerpt = new Redactor().excerpt(body)
       const place = listed.findIndex((item, index) => !answered.has(index) && item.excerpt === excerpt)

@@ -154,7 +154,7 @@ describe('a publish of a thing on a topic of its own that is no write topic', ()
     ref => `things/${ref}/values/temperature`,
     ref => `things/${ref}/values/$geo`,
     ref => `things/${ref}/errors`,
-    ref => `things/${ref}/write/now`,
+    ref => `things/${ref}/writes/now`,
     ref => `v2/things/${ref}/write`,
   ]
 

@@ -1,7 +1,13 @@
 import { describe, expect, it, test } from 'vitest'
 import { createThingId, createToken } from '../../src/core/token.ts'
 import { errorsTopic, refOfWriteTopic, valuesTopic, writeTopic } from '../../src/mqtt/index.ts'
-import { isThingwireTopic, parseThingFilter, refOfThingTopic, withRef } from '../../src/mqtt/topics.ts'
+import {
+  isThingwireTopic,
+  parseThingFilter,
+  refOfThingTopic,
+  withRef,
+  writeAddressOf,
+} from '../../src/mqtt/topics.ts'
 
 const token = createToken()
 const id = createThingId()
@@ -12,10 +18,21 @@ test('writeTopic() is a topic whose ref refOfWriteTopic() finds', () => {
   expect(refOfWriteTopic('v2/things/abc')).toBe('abc')
 })
 
+test('writeAddressOf() has the format and the levels of a topic', () => {
+  expect(writeAddressOf('things/abc/write')).toEqual({ ref: 'abc', format: undefined })
+  expect(writeAddressOf('v2/things/abc')).toEqual({ ref: 'abc', format: undefined })
+  for (const format of ['json', 'value/cellar/temperature', 'value/', 'value//a', '/a', 'value/a\n'])
+    expect(writeAddressOf(`things/abc/write/${format}`)).toEqual({ ref: 'abc', format })
+})
+
 test('refOfWriteTopic() knows no other topic', () => {
   const others = [
     'things/abc',
-    'things/abc/write/x',
+    'things/abc/writes/x',
+    'things/abc/write\n/x',
+    'v2/things/abc/write/x',
+    'things/abc/write/value/+',
+    'things/abc/write/json/#',
     'things/abc/write/',
     'things//write',
     'things/+/write',

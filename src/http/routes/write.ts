@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { z } from 'zod'
 import { isOperatorsWrite } from '../../access/principal.ts'
 import type { Ticket } from '../../core/async/ticket.ts'
@@ -8,10 +8,10 @@ import { writeIdForm } from '../../core/parse.ts'
 import type { WriteAnswer } from '../../core/ports.ts'
 import { createdText } from '../../core/refusals/answer-texts.ts'
 import { isToken } from '../../core/token.ts'
-import { ThingwireError } from '../../errors.ts'
+import { type Reason, ThingwireError } from '../../errors.ts'
 import type { HttpThings } from '../http-things.ts'
-import { json, type Operation } from '../operation/operation.ts'
-import { flag, ref } from '../operation/parameters.ts'
+import { json, type Operation, type Parameter } from '../operation/operation.ts'
+import { flag, pathParameter, ref } from '../operation/parameters.ts'
 import { ofBody, ofThing } from '../operation/refusals.ts'
 import { created, write as writeBody } from '../operation/shapes.ts'
 import { replyJson } from '../reply/reply-json.ts'
@@ -29,6 +29,39 @@ const example = {
   ],
 }
 
+const writeRefusals: readonly Reason[] = [
+  ...ofThing,
+  ...ofBody,
+  'too_many_records',
+  'invalid_write_id',
+  'forbidden_member',
+  'invalid_key',
+  'number_out_of_range',
+  'value_too_large',
+  'value_too_deep',
+  'invalid_datetime',
+  'datetime_out_of_range',
+  'invalid_query',
+  'write_rate_exceeded',
+  'record_rate_exceeded',
+  'too_many_waiting',
+  'too_many_resources',
+  'store_full',
+]
+
+const options: readonly Parameter[] = [
+  flag('store', 'Whether to store the records. Default true.'),
+  flag('broadcast', 'Whether to send live messages. Default true.'),
+  flag('partial', 'Whether to store the good records if others are refused. Default false.'),
+  {
+    name: 'Idempotency-Key',
+    in: 'header',
+    description: 'Write id. An `id` in the body must be the same.',
+    schema: z.string().regex(writeIdForm),
+    example: 'reading-4711',
+  },
+]
+
 export const writeRecords: Operation = {
   id: 'writeRecords',
   group: 'Things',
@@ -38,59 +71,57 @@ export const writeRecords: Operation = {
     'stored once if its records have a `datetime` or the write has an id. The body is read as JSON with any Content-Type, and ' +
     'may be compressed with gzip.',
   credential: 'thing',
-  parameters: [
-    ref,
-    flag('store', 'Whether to store the records. Default true.'),
-    flag('broadcast', 'Whether to send live messages. Default true.'),
-    flag('partial', 'Whether to store the good records if others are refused. Default false.'),
-    {
-      name: 'Idempotency-Key',
-      in: 'header',
-      description: 'Write id. An `id` in the body must be the same.',
-      schema: z.string().regex(writeIdForm),
-      example: 'reading-4711',
-    },
-  ],
+  parameters: [ref, ...options],
   body: { schema: writeBody, example },
   answers: {
     201: json('Stored.', created, { status: 'created', message: 'created' }),
   },
   refusals: [
-    ...ofThing,
-    ...ofBody,
+    ...writeRefusals,
     'invalid_values',
-    'too_many_records',
     'invalid_flag',
-    'invalid_write_id',
-    'forbidden_member',
     'invalid_record',
-    'invalid_key',
     'unknown_magic_resource',
     'invalid_value',
-    'number_out_of_range',
-    'value_too_large',
-    'value_too_deep',
     'invalid_geo',
-    'invalid_datetime',
-    'datetime_out_of_range',
     'invalid_position',
     'invalid_settings',
     'invalid_settings_path',
     'invalid_meta',
-    'invalid_query',
-    'write_rate_exceeded',
-    'record_rate_exceeded',
-    'too_many_waiting',
-    'too_many_resources',
-    'store_full',
   ],
+}
+
+/** A write in a format that devices off the shelf send (contract §2.4). */
+export const writeInFormat: Operation = {
+  ...writeRecords,
+  id: 'writeInFormat',
+  summary: 'Write records in another format',
+  description:
+    'As a write of records, but the body is in the format that the path names. A message without a reading, such as ' +
+    '`unavailable`, is accepted and stores nothing.',
+  parameters: [
+    ref,
+    pathParameter(
+      'format',
+      '`json`, `influx` (line protocol), or `value` and the key. Further segments become the beginning of each key: ' +
+        '`json/cellar`, `value/cellar/temperature`. A slash may be encoded as `%2F`.',
+      'json',
+    ),
+    ...options,
+  ],
+  body: { schema: z.unknown(), example: { temperature: 21.5, humidity: 44.7 } },
+  refusals: [...writeRefusals, 'unknown_format', 'invalid_lines'],
 }
 
 const noOptions: WriteOptions = {}
 
-type RequestOfThing = FastifyRequest<OfThing>
+interface OfWrite {
+  Params: OfThing['Params'] & { readonly '*'?: string }
+}
 
-/** `POST /v2/things/<ref>` [interface 4.1]. */
+type RequestOfThing = FastifyRequest<OfWrite>
+
+/** `POST /v2/things/<ref>` [interface 4.1], and `/write/<format>/<levels>` below it. */
 export function writeRoute(
   scope: FastifyInstance,
   { ingest, access, observer }: HttpThings,
@@ -98,26 +129,23 @@ export function writeRoute(
 ): void {
   const order = new WriteOrder(scope)
 
-  scope.post<OfThing>(
-    '/things/:ref',
-    {
-      config: { operation: writeRecords },
-      onRequest: (request, reply, done) => {
-        order.arrive(request, reply)
-        done()
-      },
-    },
-    (request, reply) => {
-      const answer = new Answer(reply, observer)
-      const credential = credentialOf(request)
-      const thingId = access.authorise(request.params.ref, credential, 'write')
-      const waiting = order.turnOf(request).wait()
-      // If there is nothing to wait for, no promise is created: promises would cost more than the work itself.
-      if (typeof thingId !== 'string' || waiting)
-        return writeInTurn(thingId, request, answer, waiting, credential)
-      return write(thingId, request, answer)
-    },
-  )
+  const onRequest: onRequestHookHandler = (request, reply, done) => {
+    order.arrive(request, reply)
+    done()
+  }
+  scope.post<OfWrite>('/things/:ref', { config: { operation: writeRecords }, onRequest }, take)
+  scope.post<OfWrite>('/things/:ref/write/*', { config: { operation: writeInFormat }, onRequest }, take)
+
+  function take(request: RequestOfThing, reply: FastifyReply): Promise<unknown> | undefined {
+    const answer = new Answer(reply, observer)
+    const credential = credentialOf(request)
+    const thingId = access.authorise(request.params.ref, credential, 'write')
+    const waiting = order.turnOf(request).wait()
+    // If there is nothing to wait for, no promise is created: promises would cost more than the work itself.
+    if (typeof thingId !== 'string' || waiting)
+      return writeInTurn(thingId, request, answer, waiting, credential)
+    return write(thingId, request, answer)
+  }
 
   async function writeInTurn(
     authorising: string | Promise<string>,
@@ -141,18 +169,19 @@ export function writeRoute(
     answer: Answer,
     isOperators?: true,
   ): Promise<never> | undefined {
+    const format = request.params['*']
     let options: WriteOptions
     let body: Buffer
     try {
       options = writeOptions(request)
       body = bodyOf(request, bodyLimit)
-      if (body.byteLength === 0) refuseMissingBody(request, 'invalid_json')
+      if (body.byteLength === 0 && format === undefined) refuseMissingBody(request, 'invalid_json')
     } catch (error) {
       return refuse(thingId, request, error)
     }
     try {
       const sender = request.raw.socket
-      ingest.submit({ thingId, door: 'http', body, options, isOperators, sender }, answer)
+      ingest.submit({ thingId, door: 'http', body, format, options, isOperators, sender }, answer)
     } finally {
       order.done(request)
     }

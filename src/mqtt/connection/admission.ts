@@ -12,7 +12,7 @@ import type { ClientKind, Connect, Properties } from '../packets/packet.ts'
 import { writeOptionsIn } from '../packets/write-options.ts'
 import { longestExpiry } from '../sessions/session-documents.ts'
 import { forbiddenCharacter, shownTopic } from '../shown-topic.ts'
-import { isThingwireTopic, refOfWriteTopic } from '../topics.ts'
+import { isThingwireTopic, refOfWriteTopic, writeAddressOf } from '../topics.ts'
 import { orRefusal, unlessRefused } from '../unless-refused.ts'
 import type { WillContent } from '../wills/will-documents.ts'
 import type { UsedTokens } from './used-tokens.ts'
@@ -162,7 +162,8 @@ async function willOf(
   }
   const credentialHash = hashToken(isToken(ref) ? ref : (known?.secret ?? ''))
   const options = asked?.willProperties && optionsOfWill(willProperties, tokens)
-  return { thingId, credentialHash, ...kept, ...options }
+  const format = writeAddressOf(tokens.strikeOut(topic))?.format
+  return { thingId, credentialHash, ...kept, ...(format && { format }), ...options }
 }
 
 /** As of a write, which is refused when it is written. The store keeps them, so they must not hold tokens. */

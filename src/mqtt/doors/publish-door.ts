@@ -11,7 +11,7 @@ import { writeOptionsIn } from '../packets/write-options.ts'
 import type { Relay } from '../relay/relay.ts'
 import type { MqttSession } from '../sessions/session.ts'
 import { inFlightName } from '../sessions/session-documents.ts'
-import { isThingwireTopic, refOfThingTopic, refOfWriteTopic } from '../topics.ts'
+import { isThingwireTopic, refOfThingTopic, writeAddressOf } from '../topics.ts'
 import { answeredTicket } from './answered-ticket.ts'
 import type { Ownership } from './ownership.ts'
 import { notAnotherTopic, notAWriteTopic } from './refused-topic.ts'
@@ -36,6 +36,7 @@ interface Address {
   /** undefined if the topic does not belong to exactly one thing. */
   readonly ref: string | undefined
   readonly isOfWrites: boolean
+  readonly format: string | undefined
 }
 
 /** Marks a promise as handled, because it is awaited later. */
@@ -211,7 +212,8 @@ export class PublishDoor {
     if (this.#address?.topic !== topic) {
       const ref = refOfThingTopic(topic)
       if (ref !== undefined) this.#connection.tokens.relyOn(ref)
-      this.#address = { topic, ref, isOfWrites: refOfWriteTopic(topic) !== undefined }
+      const ofWrites = writeAddressOf(topic)
+      this.#address = { topic, ref, isOfWrites: ofWrites !== undefined, format: ofWrites?.format }
     }
     return this.#address
   }
@@ -226,14 +228,13 @@ export class PublishDoor {
     const { topic, payload: body } = packet
     const { ingest } = this.#parts.things
     const isRefused = typeof thingId !== 'string'
-    if (!isRefused && arrival && isResend(thingId, packet, arrival))
+    const { isOfWrites, format, ref = '' } = this.#addressOf(topic)
+    if (!isRefused && arrival && isResend(targetOf(thingId, format), packet, arrival))
       return settle(ticket, arrival.before?.committing ?? Promise.resolve())
-    if (isRefused || !this.#addressOf(topic).isOfWrites)
-      return settle(ticket, this.#refuseElsewhere(packet, thingId))
+    if (isRefused || !isOfWrites) return settle(ticket, this.#refuseElsewhere(packet, thingId))
     const lock = this.#connection.lockOf(thingId)
     const documents = arrival && inFlightDocuments(this.#session(), packet.messageId, arrival)
     const sender = this.#connection
-    const { ref = '' } = this.#addressOf(topic)
     const isOperators = isOperatorsWrite(ref, sender.principal) || undefined
     let answered = ticket
     let options = noOptions
@@ -245,7 +246,10 @@ export class PublishDoor {
       return settle(answered, this.#refuseWrite(thingId, packet, error))
     }
     try {
-      ingest.submit({ thingId, door: 'mqtt', body, options, isOperators, lock, documents, sender }, answered)
+      ingest.submit(
+        { thingId, door: 'mqtt', body, format, options, isOperators, lock, documents, sender },
+        answered,
+      )
     } catch (error) {
       if (this.#isAcknowledged(packet, error))
         return settle(answered, this.#refuseWrite(thingId, packet, error))
@@ -299,4 +303,9 @@ export class PublishDoor {
     if (thingId === undefined) onElsewhere(this.#connection, error)
     else await things.ingest.noteRefused({ thingId, door: 'mqtt', error, body: packet.payload })
   }
+}
+
+/** What a write is for, whichever alias, id or token its topic names (contract §4.4 (d)). */
+function targetOf(thingId: string, format: string | undefined): string {
+  return format === undefined ? thingId : `${thingId}/${format}`
 }

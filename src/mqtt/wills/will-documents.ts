@@ -30,6 +30,7 @@ export type WillContent = {
   | {
       readonly thingId: string
       readonly message?: never
+      readonly format?: string
       /** Options of the write in the properties of the will. */
       readonly options?: WriteOptions
       /** Why the properties of the will are refused. */

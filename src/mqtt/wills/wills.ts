@@ -201,11 +201,11 @@ export class Wills {
       await relay?.publish({ ...rest, ...carried, payload: bytes }, { documents, lock })
       return
     }
-    const { thingId, options = {}, refusal } = will
+    const { thingId, format, options = {}, refusal } = will
     await access.authoriseAgain(credentialHash, thingId, 'write')
     const write = { thingId, door: 'mqtt', body: bytes } as const
     if (refusal) await ingest.noteRefused({ ...write, error: new ThingwireError(refusal) })
-    else await ingest.write({ ...write, options, isWill: true, documents, lock })
+    else await ingest.write({ ...write, format, options, isWill: true, documents, lock })
   }
 
   /** Retries the task while the store is unavailable. */

@@ -63,6 +63,11 @@ const key = {
   description: 'The key of the resource. A filter may use `+` or `#`.',
   examples: ['temperature', '$geo'],
 }
+const format = { description: 'The format of the message: `value`, `json` or `influx`.', examples: ['value'] }
+const levels = {
+  description: 'The key of `value`, the beginning of each key of `json`; none for `influx`.',
+  examples: ['cellar/temperature'],
+}
 const code = { description: 'An activation code.', examples: ['Zm9vYmFyLXRoaXMtaXMtbm90LWEtY29kZQ'] }
 const any = { description: 'Any text, to distinguish the answers.', examples: ['board-7'] }
 const answers = { description: 'Any text, of several levels or none.', examples: ['board-7'] }
@@ -92,6 +97,12 @@ const topics: Readonly<Record<string, Topic>> = {
     description: 'The thing writes here. The message is neither relayed nor retained.',
     parameters: { ref },
     operations: { receiveWrite: ['write', 'Accepts a write.'] },
+  },
+  formats: {
+    address: `${writeTopic('{ref}')}/{format}/{levels}`,
+    description: 'The thing writes here in a format of devices off the shelf, such as `21.5`.',
+    parameters: { ref, format, levels },
+    operations: { receiveReading: ['reading', 'Accepts a write in a format.'] },
   },
   wholeWrites: {
     address: wholeTopic('{ref}'),
@@ -156,6 +167,7 @@ export function asyncApi({ version, places }: { readonly version: string; readon
   const schemas = new Schemas('draft-07')
   const messages = {
     write: message('A write', schemas.of(write), { values: [{ key: 'temperature', value: 21.5 }] }),
+    reading: message('A reading, in the format that the topic names', {}, 21.5),
     record: message('A record, or the state of a magic resource', schemas.of(givenRecord), record),
     emptied: {
       title: 'An empty message: the resource was emptied',

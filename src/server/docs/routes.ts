@@ -95,7 +95,7 @@ function addOperation(
   schemas: Schemas,
 ): void {
   if (!config?.operation) return
-  const path = url.replaceAll(/:(\w+)/g, '{$1}')
+  const path = url.replaceAll(/:(\w+)/g, '{$1}').replace('*', '{format}')
   const operation = operationObject(config.operation, schemas)
   const methods = [method].flat().map(name => [name.toLowerCase(), operation])
   const paths: Record<string, object | undefined> = { ...document.paths }

@@ -2,13 +2,17 @@ import { describe, expect, it } from 'vitest'
 import { createToken } from '../../../src/core/token.ts'
 import { ask, type Thing } from '../../helpers/http-client.ts'
 import { reportLateness, writtenAt } from '../../helpers/lateness.ts'
-import { type ConnectOptions, isOf, type MqttClient } from '../../helpers/mqtt-client.ts'
+import { type ConnectOptions, isOf, type MqttClient, type Payload } from '../../helpers/mqtt-client.ts'
 import { mqttOfTest, serverOfTest } from '../../helpers/of-test.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { DoorService, reading, writeTopicOf } from '../door-service.ts'
 
 const version5 = { protocolVersion: 5 } as const
 const long = { sessionExpiryInterval: 1_000 }
+
+type WillBody = readonly [format: string, payload: Payload]
+const plain: WillBody = ['', reading('will')]
+const inFormat: WillBody = ['/value/n', 'will']
 
 async function start() {
   const service = await DoorService.start()
@@ -22,8 +26,9 @@ async function start() {
       properties: long,
       ...options,
     })
-  const willAfter = (willDelayInterval: number) => {
-    return { will: { topic, payload: reading('will'), qos: 1 as const, properties: { willDelayInterval } } }
+  const willAfter = (willDelayInterval: number, [format, payload]: WillBody = plain) => {
+    const properties = { willDelayInterval }
+    return { will: { topic: topic + format, payload, qos: 1 as const, properties } }
   }
   const witness = await service.connectThing(thing, version5)
   await witness.subscribe(`things/${thing.thingId}/values/n`)
@@ -37,13 +42,16 @@ async function nextValue(client: MqttClient): Promise<unknown> {
 }
 
 describe('Will Delay', () => {
-  it('has the will written when it is over', async () => {
-    const { connect, willAfter, witness, write } = await start()
-    await (await connect(willAfter(1))).destroy()
-    await write('before')
-    expect(await nextValue(witness)).toBe('before')
-    expect(await nextValue(witness)).toBe('will')
-  })
+  it.each([['as a write', plain] as const, ['in a format', inFormat] as const])(
+    'has the will %s written when it is over',
+    async (_, body) => {
+      const { connect, willAfter, witness, write } = await start()
+      await (await connect(willAfter(1, body))).destroy()
+      await write('before')
+      expect(await nextValue(witness)).toBe('before')
+      expect(await nextValue(witness)).toBe('will')
+    },
+  )
 
   it('ends with the session', async () => {
     const { connect, willAfter, witness, write } = await start()
@@ -98,14 +106,16 @@ describe('Will Delay', () => {
   })
 })
 
-it('a will is kept without the token of its client, which may be its write id', async () => {
+it('a will is kept without the token of its client, which may be its write id or one of its levels', async () => {
   const { service, thing, connect } = await start()
   const { thingToken } = thing
   const properties = { userProperties: { id: thingToken } }
-  await connect({ will: { topic: writeTopicOf(thingToken), payload: reading('will'), qos: 1, properties } })
+  const topic = `${writeTopicOf(thingToken)}/value/${thingToken}`
+  await connect({ will: { topic, payload: 'will', qos: 1, properties } })
   const [name = ''] = await service.documents('mqtt-wills/')
   const kept = JSON.stringify(await service.things.documents.get(name))
   expect(kept).toContain('"id"')
+  expect(kept).toContain('"value/')
   expect(kept).not.toContain(thingToken)
 })
 
@@ -162,7 +172,7 @@ describe('a server that is killed or stopped', () => {
       await lost.destroy()
       await connect(first.mqttUrl, 'there', {
         properties: long,
-        will: { ...will, payload: reading('there') },
+        will: { ...will, topic: `${topic}/value/n`, payload: 'there' },
       })
       await (await connect(first.mqttUrl, 'ended', { properties: short })).disconnect()
       await connect(first.mqttUrl, 'open', { properties: short })

@@ -69,6 +69,23 @@ describe('a will', () => {
   })
 
   it.each([
+    ['value/n', 'gone', ['gone']],
+    ['json', '{"n":1,"none":null}', [1]],
+    ['value/n', 'unavailable', []],
+    ['senml', '[]', []],
+  ])('on …/write/%s with %s is read in this format', async (format, payload, stored) => {
+    const service = await DoorService.start()
+    const thing = await service.createThing()
+    const will = { topic: `${writeTopicOf(thing.thingToken)}/${format}`, payload, qos: 1 as const }
+    const client = await service.connectThing(thing, { clientId, will })
+    await client.destroy()
+    await eventually(() => wills(service)).toEqual([])
+    expect(await service.values(thing, 'n')).toEqual(stored)
+    const refused = (await service.things.refused.list(thing.thingId, 10)).map(({ reason }) => reason)
+    expect(refused).toEqual(format === 'senml' ? ['unknown_format'] : [])
+  })
+
+  it.each([
     ['as they are', (token: string) => token],
     ['in the spelling of a URL', (token: string) => token.replaceAll(/./g, percentEncoded)],
     ['with a letter in the spelling of JSON', (token: string) => `\\u00${hex(token)}${token.slice(1)}`],
