@@ -4,6 +4,7 @@ import { addCodes } from './commands/codes.ts'
 import { addDemo } from './commands/demo.ts'
 import { addDescribe } from './commands/describe.ts'
 import { addDoctor } from './commands/doctor.ts'
+import { addExplain } from './commands/explain.ts'
 import { addExport } from './commands/export.ts'
 import { addForward } from './commands/forward.ts'
 import { addImport } from './commands/import.ts'
@@ -60,5 +61,6 @@ export function createProgram(): Command {
   addCodes(program)
   program.commandsGroup('When something is wrong:')
   addDoctor(program)
+  addExplain(program)
   return program
 }
