@@ -6,6 +6,7 @@ const { requests, headed } = httpTables(isolationTests())
 /** Paths that might be taken for another one than is authorised. */
 requests('nobody', '401 missing_credential', {
   'write to an id, without a credential': 'POST /v2/things/<victim>',
+  'write to an id in a format, without a credential': 'POST /v2/things/<victim>/write/value/forged',
   'read an id, without a credential': 'GET /v2/things/<victim>/resources/temperature',
   'write to an id, percent-encoded': 'POST /v2/things/<victim percent-encoded>',
   'write behind a doubled slash': 'POST /v2/things//<victim>',
@@ -68,6 +69,7 @@ requests('nobody', '404 unknown_resource', {
 /** Valid credentials that do not go so far. */
 requests('own token', '403 forbidden', {
   'write to another thing': 'POST /v2/things/<victim>',
+  'write to another thing in a format': 'POST /v2/things/<victim>/write/json',
   'write to another thing, kept from all': 'POST /v2/things/<victim>?store=false',
   'write to another thing, a dry run': 'POST /v2/things/<victim>?store=false&broadcast=false',
   'names of another thing': 'GET /v2/things/<victim>/resources',
@@ -88,6 +90,7 @@ headed('own token', 'GET /v2/things/<victim>/resources/temperature', '403 forbid
   'lines of another thing': { accept: 'application/x-ndjson' },
 })
 requests('own write session', '403 forbidden', {
+  'write to another thing in a format with a session': 'POST /v2/things/<victim>/write/value/forged',
   'write to another thing with a session': 'POST /v2/things/<victim>',
   'settings of another thing': 'GET /v2/things/<victim>/resources/$settings.owner',
   'deletion at another thing with a session': 'DELETE /v2/things/<victim>/resources/temperature',
@@ -110,6 +113,7 @@ requests('nobody', '401 missing_credential', {
 })
 requests('read session of victim', '403 forbidden', {
   'a read session writes': 'POST /v2/things/<victim>',
+  'a read session writes in a format': 'POST /v2/things/<victim>/write/value/forged',
   'a read session tries a dry run': 'POST /v2/things/<victim>?store=false&broadcast=false',
   'a read session deletes': 'DELETE /v2/things/<victim>/resources/temperature',
   'a read session lists refused writes': 'GET /v2/things/<victim>/errors',

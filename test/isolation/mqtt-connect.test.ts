@@ -77,6 +77,7 @@ wills('own token', {
   'a will above other topics': 'house',
   'a will of another thing': 'things/<victim>/write',
   'a retained will of another thing': { will: { topic: 'things/<victim>/write', retain: true } },
+  'a will of another thing in a format': 'things/<victim>/write/value/forged',
   'a will of another thing on the old topic': 'v2/things/<victim>',
   'a will of another thing in a persistent session': {
     will: { topic: 'things/<victim>/write' },
@@ -116,6 +117,7 @@ wills('read session of all', {
   'a will of a read session of all': 'things/<victim>/write',
 })
 wills('nobody', {
+  'a will of an anonymous client on an id in a format': 'things/<victim>/write/value/forged',
   'a will of an anonymous client on an id': 'things/<victim>/write',
   'a will of an anonymous client on an unknown token': 'things/<unknown token>/write',
   'a will of an anonymous client on a revoked token': 'things/<revoked token>/write',

@@ -39,6 +39,10 @@ publishes('own token', 'reported', {
   'write to another thing at QoS 0': atQoS(0, 'things/<victim>/write'),
   'write to another thing at QoS 2': atQoS(2, 'things/<victim>/write'),
   'write to another thing, retained': retained('things/<victim>/write'),
+  'write to another thing in a format': 'things/<victim>/write/value/forged',
+  'write to another thing in a format, retained': retained('things/<victim>/write/json'),
+  'write to another thing in a format at QoS 2': atQoS(2, 'things/<victim>/write/json'),
+  'write to another thing in no format': 'things/<victim>/write/<own>',
   'write to another thing on the old topic': 'v2/things/<victim>',
   'write to another thing on the old topic, retained': retained('v2/things/<victim>'),
   'announce a value of another thing': 'things/<victim>/values/temperature',
@@ -71,6 +75,8 @@ publishes('own token', 'reported', {
 })
 publishes('own token', 'reported', {
   'write up and over': 'things/<own>/../<victim>/write',
+  'write up and over in a format': 'things/<own>/../<victim>/write/value/forged',
+  'write in a format on the old topic': 'v2/things/<own>/write/json',
   'write up and over by the token': 'things/<own token>/../<victim>/write',
   'write up and over on the old topic': 'v2/things/<own>/../<victim>',
   'retain up and over': retained('things/<own>/../<victim>/values/temperature'),
@@ -79,16 +85,24 @@ publishes('own token', 'reported', {
   "clear what is retained of one's own": cleared('things/<own>/values/forged'),
   "announce an error of one's own": 'things/<own>/errors',
   'retain the time for oneself': retained('things/<own>/date'),
-  'write below the write topic': 'things/<own>/write/<victim>',
 })
 publishes('own token', 'written', {
   'write, to be retained': retained('things/<own>/write'),
   'write on the old topic, to be retained': retained('v2/things/<own token>'),
+  'write in a format, to be retained': {
+    ...retained('things/<own>/write/value/forged'),
+    payload: 'forged',
+  },
+  'write with another thing in the key': {
+    topic: 'things/<own>/write/value/../../../<victim>/write',
+    payload: '1',
+  },
 })
 publishes('read session of victim', 'dropped', {
   'a read session writes': 'things/<victim>/write',
   'a read session writes at QoS 0': atQoS(0, 'things/<victim>/write'),
   'a read session writes at QoS 2': atQoS(2, 'things/<victim>/write'),
+  'a read session writes in a format': 'things/<victim>/write/value/forged',
   'a read session writes on the old topic': 'v2/things/<victim>',
   'a read session retains a value': retained('things/<victim>/values/temperature'),
   'a read session clears what is retained': cleared('things/<victim>/values/temperature'),
@@ -112,6 +126,7 @@ publishes('write session of all', 'dropped', {
 })
 publishes('own write session', 'reported', {
   'a write session of another thing writes': 'things/<victim>/write',
+  'a write session of another thing writes in a format': 'things/<victim>/write/value/forged',
   'a write session of another thing writes on the old topic': 'v2/things/<victim>',
 })
 publishes('own minted write session', 'reported', {
@@ -131,6 +146,7 @@ publishes('nobody', 'closed', {
   'an anonymous client writes to an id on the old topic': 'v2/things/<victim>',
   'an anonymous client writes to an id at QoS 0': atQoS(0, 'things/<victim>/write'),
   'an anonymous client clears what is retained': cleared('things/<victim>/values/temperature'),
+  'an anonymous client writes to an id in a format': 'things/<victim>/write/value/forged',
   'an anonymous client writes to an unknown token': 'things/<unknown token>/write',
   'an anonymous client writes with a revoked token': 'things/<revoked token>/write',
   'an anonymous client writes with a revoked token, old topic': 'v2/things/<revoked token>',
@@ -208,7 +224,7 @@ function ackOf({ received }: MqttClient): number | undefined {
 function codeOf(answer: Answer, topic: string, { words }: Cast): number {
   if (answer === 'written') return 0
   const ref = '([a-z2-7]{16}|[\\w-]{43})'
-  const ofOthers = new RegExp(`^(things/${ref}/write|v2/things/${ref}|house(/.*)?)$`)
+  const ofOthers = new RegExp(`^(things/${ref}/write(/.+)?|v2/things/${ref}|house(/.*)?)$`)
   const isOfOthers = ofOthers.test(topic) && !topic.includes(words.removed)
   return answer === 'closed' || isOfOthers ? 0x87 : 0x90
 }

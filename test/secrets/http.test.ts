@@ -26,6 +26,8 @@ const credentials: Record<string, Place> = {
   'as the ref of a refused write': s => write(`/v2/things/${s}?store=perhaps`, 'no JSON'),
   'as the ref of a read': s => ({ path: `/v2/things/${s}/resources/n?limit=1000` }),
   'as the ref of a list': s => ({ path: `/v2/things/${s}/resources` }),
+  'as the ref of a write in a format': s => write(`/v2/things/${s}/write/value/n`, '1'),
+  'as the format of a write': (s, { token }) => write(`/v2/things/${token}/write/${s}`, '1'),
   'as the ref of a list of refused writes': s => ({ path: `/v2/things/${s}/errors` }),
   'as a percent-encoded ref': s => write(`/v2/things/${percentEncoded(s)}`, good),
   'as a ref behind doubled slashes': s => write(`//v2//things///${s}/`, good),

@@ -73,6 +73,16 @@ const packets: Record<string, Place> = {
     ],
   }),
   'in the topic of a refused write': s => ({ packets: [publish(`things/${s}/write`, '{"values":0}')] }),
+  'in the topic of a write in a format': s => ({
+    packets: [publish(`things/${s}/write/value/n`, '1'), publish(`things/${s}/write/json`, '{"values":0', 2)],
+  }),
+  'in the topic of a plain write that is meant for a format': s => ({
+    packets: [publish(`things/${s}/write`, JSON.stringify({ [s]: s })), publish(`things/${s}/write`, s)],
+  }),
+  'as the ref of a will in a format': s => ({ connect: { will: will(`things/${s}/write/value/n`, '1') } }),
+  'as the format of a will': (s, { token }) => ({
+    connect: { username: token, password: s, will: will(`things/${token}/write/${s}`, '1') },
+  }),
   'in a topic that is none of a write': s => ({ packets: [publish(`things/${s}/values/n`, s)] }),
   'behind the topic of a write': (s, { token }) => ({ packets: [publish(`things/${token}/write/${s}`, s)] }),
   'cut off behind the topic of a write': (s, { token }) => ({

@@ -5,7 +5,7 @@ import { formatDatetime } from '../../core/record/datetime.ts'
 import type { FieldError } from '../../errors.ts'
 import { failure, usageError } from '../exit.ts'
 import { withHelp } from '../help.ts'
-import { counted, printLine, printResult, table } from '../output.ts'
+import { counted, printResult, table } from '../output.ts'
 
 interface Flags {
   readonly format: string

@@ -25,6 +25,8 @@ export const goodBodies: readonly [object, ...object[]] = [
 
 const thing = '/v2/things/<token>'
 const body = JSON.stringify(goodBodies[1])
+const nested = '{"hostile":{"a":1.5,"b":[1,{"c":null}]},"datetime":"2026-01-01T00:00:00+01:00"}'
+const line = 'hostile,a=b\\ c d=1.5,e="f g",h=2i,i=t 1465839830100400200'
 const admin = 'Authorization: Bearer <admin-key>'
 
 /** Good requests of every kind that leaves the server as it is, streams excepted, since they do not end. */
@@ -41,6 +43,9 @@ export const goodRequests: readonly [readonly Part[], ...(readonly Part[])[]] = 
     ),
     `${body.length.toString(16)};a=b\r\n${body}\r\n0\r\nX-Trailer: t\r\n\r\n`,
   ],
+  [head(`POST ${thing}/write/value/cellar/temperature HTTP/1.1`, 'Host: a', 'Content-Length: 4'), '21.5'],
+  [head(`POST ${thing}/write/json/cellar HTTP/1.1`, 'Host: a', `Content-Length: ${nested.length}`), nested],
+  [head(`POST ${thing}/write/influx HTTP/1.1`, 'Host: a', `Content-Length: ${line.length}`), line],
   get(`${thing}/resources/hostile?limit=10&order=asc&startDate=20200101000000`, 'Accept: text/csv'),
   get(`${thing}/resources/temperature?aggregate=avg,min,max,sum,count,first,last&interval=1h&limit=5`),
   get(

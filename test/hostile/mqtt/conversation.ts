@@ -25,6 +25,7 @@ const connects = [
   () => connect({ clientId: 'back', flags: connectFlags.username }),
   () => connect({ clientId: 'old', name: 'MQIsdp', level: 3 }),
   () => connect({ clientId: 'will', will: { topic: writeTopic, qos: 1 } }),
+  () => connect({ clientId: 'format', will: { topic: `${writeTopic}/value/hostile`, qos: 1 } }),
   () => connect({ clientId: 'house', flags: keptWithWill, will: { topic: 'house/will' } }),
   () => connectAnonymous,
 ] as const
@@ -35,11 +36,16 @@ const bodies = [
   '{"values":[{"key":"$geo","value":[2.2,41.4]},{"key":"$settings.name","value":"x"}]}',
   '{"values":[{"key":"a","value":{"b":[1,2,3]}},{"key":"c","value":true}],"store":false}',
   '{"id":"once","values":[{"key":"hostile","value":-1.5e3}]}',
+  '21.5',
+  'hostile,a=b c=1,d="e f" 1465839830100400200',
 ] as const
 const topics = [
   writeTopic,
   `v2/things/${token}`,
   `things/${thingId}/write`,
+  `${writeTopic}/value/hostile/a`,
+  `${writeTopic}/json`,
+  `${writeTopic}/influx`,
   `things/${token}/values/a`,
   'house/state',
   'house/a//b',

@@ -204,6 +204,34 @@ const flagged = (query: string) => [
   goodBody,
 ]
 
+/** Formats and levels of a write, and what comes back. */
+const formats: Answered<string> = {
+  unknown_format: {
+    'a name that every object has': 'constructor',
+    '__proto__ with levels': '__proto__/a/b',
+    'a format of 8 KiB': 'f'.repeat(8_192),
+    'a NUL': '%00',
+    'a format behind dots': '../json',
+    'a format in capitals': 'VALUE/a',
+  },
+  invalid_key: { 'no level': 'value', 'levels of encoded slashes': 'value%2f%2f%2f' },
+  201: {
+    '__proto__ as level': 'value/__proto__',
+    'levels up and over': 'value/a/../../../<other-id>',
+    'encoded levels up and over': 'value/%2e%2e%2f%2e%2e%2f<other-id>',
+    'a thousand levels': `value${'/a'.repeat(1_000)}`,
+    'a level of 8 KiB': `json/${'k'.repeat(8_192)}`,
+    'a magic key': 'value/$geo',
+    'a wildcard': 'value/+/%23',
+  },
+}
+
+/** A reading in a format. */
+const formatted = (address: string) => [
+  head(`POST ${thing}/write/${address} HTTP/1.1`, host, 'Content-Length: 1'),
+  '1',
+]
+
 export const queryCases: readonly HttpCase[] = [
   ...rows('closed', {
     'a query: bytes above 127': [get(`${records}?limit=\xff`), 'bad_request'],
@@ -211,6 +239,7 @@ export const queryCases: readonly HttpCase[] = [
   }),
   ...answered('a query: *', queries, path => get(path)),
   ...answered('a query: *', { invalid_query: flags }, flagged),
+  ...answered('a format: *', formats, formatted),
   ...rows('open', {
     'a query: a flag as array is another parameter': [flagged('store[]=false'), 201],
   }),

@@ -165,6 +165,8 @@ const closed: Record<string, string> = {
   'a plus in its own topic': `things/${token}/+`,
   'a plus inside a level of its own topic': `things/${token}/a+b`,
   'a hash in its own topic': `things/${token}/#`,
+  'a plus in a level of a format': `${writeTopic}/value/+`,
+  'a hash in a level of a format': `${writeTopic}/value/#`,
   'a hash inside a level of its own topic': `things/${token}/a#`,
 }
 
@@ -185,6 +187,15 @@ const reported: Record<string, string> = {
   '65,000 slashes under its own topic': `things/${token}${'/'.repeat(65_000)}`,
 }
 
+/** Topics of a format, some of which take the write and some refuse it (contract §2.4). */
+const formats: Record<string, string> = {
+  'a format that every object has': `${writeTopic}/constructor`,
+  'a format with 60,000 slashes': `${writeTopic}/value${'/'.repeat(60_000)}`,
+  'a format with 30,000 levels': `${writeTopic}/json${'/a'.repeat(30_000)}`,
+  'a format with control characters': `${writeTopic}/json/\r\n\x01`,
+  'a format with another thing': `${writeTopic}/json/../../${otherId}/write`,
+}
+
 /** Topics of a PUBLISH (MQTT-3.3.2-2, -4.7.3-1). */
 export const topics: readonly MqttCase[] = [
   ...closing({
@@ -197,7 +208,9 @@ export const topics: readonly MqttCase[] = [
       publish({ topic: `things/${thingId}/write` }),
     ],
   }),
-  ...answering(table('a PUBLISH on *', reported, topic => [publish({ topic }), 'puback 7'])),
+  ...answering(
+    table('a PUBLISH on *', { ...reported, ...formats }, topic => [publish({ topic }), 'puback 7']),
+  ),
   ...answering({
     'a PUBLISH without a payload': [publish({ payload: '' }), 'puback 7'],
     'a PUBLISH of what is no JSON': [publish({ payload: '\0\xff' }), 'puback 7'],
