@@ -3,42 +3,12 @@ import type {
   DeviceDescription,
   Outcome,
   Reading,
-  ResourceDescription,
   SentRecord,
   SourceFormat,
   SourceReader,
   Unread,
 } from '../../src/formats/format.ts'
-
-/** A message as a device publishes it, or as a webhook posts it. A payload that is no text is sent as JSON. */
-export type SampleMessage =
-  | { readonly topic: string; readonly payload: unknown }
-  | {
-      readonly post: { readonly query?: Record<string, string>; readonly headers?: Record<string, string> }
-      readonly payload: unknown
-    }
-
-/** Messages that a device sends, and what they become: the data of test/formats/samples. */
-export interface Sample {
-  readonly name: string
-  /** Repository, path and commit, or the document. */
-  readonly from: string
-  readonly messages: readonly SampleMessage[]
-  /** By device. */
-  readonly expect: Readonly<
-    Record<
-      string,
-      {
-        readonly records: readonly SentRecord[]
-        readonly resources?: Readonly<Record<string, ResourceDescription>>
-        readonly name?: string
-        /** Of each reading; null: none. */
-        readonly writeIds?: readonly (string | null)[]
-      }
-    >
-  >
-  readonly unread?: readonly Unread[]
-}
+import type { Sample, SampleMessage } from './samples.ts'
 
 /** Reads messages with one reader, which learns after each of them. */
 export function play(
@@ -66,14 +36,15 @@ export function play(
 
 function outcomeOf(reader: SourceReader, message: SampleMessage, receivedAt: number): Outcome {
   const text = typeof message.payload === 'string' ? message.payload : JSON.stringify(message.payload)
-  if ('post' in message) {
-    const { query = {}, headers = {} } = message.post
+  const { topic = '', post } = message
+  if (post) {
+    const { query = {}, headers = {} } = post
     const outcome = reader.readPost?.({ body: JSON.parse(text), query, headers })
     if (!outcome) throw new Error(`the body is not of the format: ${text}`)
     return outcome
   }
-  if (!reader.knows(message.topic)) return { readings: [] }
-  return reader.read({ topic: message.topic, payload: Buffer.from(text), receivedAt })
+  if (!reader.knows(topic)) return { readings: [] }
+  return reader.read({ topic, payload: Buffer.from(text), receivedAt })
 }
 
 /** A test for each sample: its records, descriptions, and what is unread. */
@@ -117,7 +88,7 @@ export function testHostileInput(format: SourceFormat, topic: string, samples: r
     for (const { messages } of samples) {
       for (const message of messages) {
         for (const payload of altered(message.payload)) {
-          const post = 'post' in message ? message.post : {}
+          const { post = {} } = message
           const outcomes = [
             reader.read({ topic, payload: Buffer.from(JSON.stringify(payload)), receivedAt: 0 }),
             reader.readPost?.({ body: payload, query: post.query ?? {}, headers: post.headers ?? {} }),

@@ -1,23 +1,35 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import type { SentRecord } from '../../src/formats/format.ts'
+import type { ResourceDescription, SentRecord, Unread } from '../../src/formats/format.ts'
 
-interface SampleMessage {
-  /** Of a thing's own address, what stands behind `things/<ref>/`. */
+/** A message as a device publishes it. A payload that is no text is sent as JSON. */
+export interface SampleMessage {
+  /** Of a thing's own address, what stands behind `things/<ref>/`; empty if a webhook posts the message. */
   readonly topic?: string
-  /** What is no text is sent as JSON. */
-  readonly payload: unknown
+  readonly payload: string | object
   /** Of a webhook: its query and headers. */
-  readonly post?: Readonly<Record<string, unknown>>
+  readonly post?: { readonly query?: Record<string, string>; readonly headers?: Record<string, string> }
 }
 
-/** Messages as devices publish them, and what they become. */
+/** Messages that a device sends, and what they become. */
 export interface Sample {
   readonly name: string
-  /** The document, or repository, commit and file, that has the messages. */
+  /** Repository, path and commit, or the document. */
   readonly from: string
   readonly messages: readonly SampleMessage[]
-  /** By device; the device `thing` is the one whose address it is. */
-  readonly expect: Readonly<Record<string, { readonly records: readonly SentRecord[] }>>
+  /** By device. */
+  readonly expect: Readonly<
+    Record<
+      string,
+      {
+        readonly records: readonly SentRecord[]
+        readonly resources?: Readonly<Record<string, ResourceDescription>>
+        readonly name?: string
+        /** Of each reading; null: none. */
+        readonly writeIds?: readonly (string | null)[]
+      }
+    >
+  >
+  readonly unread?: readonly Unread[]
 }
 
 const folder = new URL('samples/', import.meta.url)
