@@ -14,8 +14,10 @@ export type Action = 'write' | 'read' | 'delete' | 'read refused writes' | 'mint
 export interface Revocation {
   /** `hashToken` of each revoked credential. */
   readonly hashes: ReadonlySet<string>
-  /** `principalName` of each removed thing and ended session. */
+  /** `principalName` of each removed thing, ended session, and removed or changed source. */
   readonly principals: ReadonlySet<string>
+  /** Set if the principals go on under other terms: their connections are closed, and what is kept for them stays. */
+  readonly isChange?: true
   /** Set if this node was cut off from other nodes and may have missed a revocation. Close everything that needs a credential. */
   readonly all?: true
 }
@@ -58,8 +60,11 @@ export interface Access {
   topicsOf(principal: Principal): Promise<readonly TopicGrant[]>
   /** Like `identify`. @param credentialHash `hashToken(credential)` @throws ThingwireError invalid_session */
   identifyAgain(credentialHash: string): Promise<Principal>
-  /** Calls `listener`, which must not throw, when any node may have changed a thing's topics. @returns the unsubscribe function */
-  onTopics(listener: (thingId: string) => void): () => void
+  /**
+   * Calls `listener`, which must not throw, when any node may have changed the topics of a thing, or, if `thingId` is undefined, those
+   * of a source, within which the grants of every principal may lie. @returns the unsubscribe function
+   */
+  onTopics(listener: (thingId: string | undefined) => void): () => void
 }
 
 export interface ThingSummary {
@@ -225,7 +230,11 @@ export interface SourceRegistry {
   list(): Promise<readonly SourceSummary[]>
   /** @throws ThingwireError not_found */
   get(sourceId: string): Promise<SourceSummary>
-  /** Its connections are closed, and come again under the new terms. @throws ThingwireError not_found, invalid_body, topics_overlap */
+  /**
+   * Its connections are closed, and come again under the new terms. `formats` replaces the pattern, too.
+   *
+   * @throws ThingwireError not_found, invalid_body, topics_overlap
+   */
   change(sourceId: string, options: Partial<SourceOptions>): Promise<void>
   /** Ends the source and its connections. Its things and their records stay. @throws ThingwireError not_found */
   remove(sourceId: string): Promise<void>

@@ -93,6 +93,8 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
   /** Text to append to an error message: what a misplaced credential or id is, without quoting it. Empty if that is unknown. */
   function whatElse(text: string, principal?: Principal): string {
     const whose = isAdminKey(hashToken(text)) ? ({ kind: 'admin' } as const) : principal
+    if (whose?.kind === 'source')
+      return `: it is ${kindOf(whose)}, which writes by publishing on the topics of its devices`
     return whose ? `: it is ${kindOf(whose)}, ${whereItGoes}` : spelledLike(text)
   }
 

@@ -82,29 +82,36 @@ export async function createAccess(parts: AccessParts): Promise<AccessServices> 
   const assertGrants = grantsWithin(served, redactor)
   const tokens = new Tokens(documents, lastSeen, (hash, session) => expiry.watch(hash, session))
   const authorisation = createAuthorisation({ documents, tokens, adminKey, allowThingDelete, served })
-  const topicListeners = new Set<(thingId: string) => void>()
-  const onTopics = (thingId: string) => {
+  const topicListeners = new Set<(thingId: string | undefined) => void>()
+  const onTopics = (thingId?: string) => {
     for (const listener of topicListeners) listener(thingId)
   }
-  const forget = ({ tokens: hashes = [], things = [], sources = [] }: Ended) => {
-    const ofSources = sources.flatMap(sourceId => known.get(sourceId)?.hash ?? [])
-    for (const hash of [...hashes, ...ofSources]) tokens.forget(hash)
+  const forget = ({ tokens: hashes = [], things = [], devices = [] }: Ended) => {
+    for (const hash of hashes) tokens.forget(hash)
     for (const thingId of things) authorisation.forgetThing(thingId)
+    for (const device of devices) deviceThings.forget(device)
   }
   const onEnd = (ended: Ended) => {
+    const { tokens: hashes = [], things = [], sources = [] } = ended
     forget(ended)
-    for (const hash of ended.tokens ?? []) expiry.forget(hash)
-    for (const thingId of ended.things ?? []) lastSeen.forget(thingId)
-    if (ended.things?.length) {
-      deviceThings.forgetThings(ended.things)
-      removed.wake()
-    }
+    for (const hash of hashes) expiry.forget(hash)
+    for (const thingId of things) lastSeen.forget(thingId)
+    for (const sourceId of sources) known.forget(sourceId)
+    if (things.length + sources.length > 0) removed.wake()
     announce(revocationOf(ended))
+    if (sources.length > 0) onTopics()
   }
-  /** Another node has made, changed or removed these sources. */
+  const onSourceChange = (sourceId: string) => {
+    const source = known.get(sourceId)
+    if (source) tokens.forget(source.hash)
+    const ended = { sources: [sourceId], tokens: source ? [source.hash] : [] }
+    announce({ ...revocationOf(ended), isChange: true })
+    onTopics()
+  }
+  /** Another node has made, changed or removed these sources; `elsewhere` ends those that were removed. */
   const lookAtSources = async (sources: readonly string[]) => {
     await retryUntil(() => Promise.all(sources.map(sourceId => known.look(sourceId))), { every: 500, stop })
-    onEnd({ sources })
+    for (const sourceId of sources) onSourceChange(sourceId)
   }
   const expiry = new SessionExpiry(documents, onEnd)
   const onChange = (changed: Ended) => {
@@ -117,7 +124,8 @@ export async function createAccess(parts: AccessParts): Promise<AccessServices> 
   const forgetAll = () => {
     tokens.forgetAll()
     authorisation.forgetThings()
-    deviceThings.forget(undefined)
+    deviceThings.forgetAll()
+    void retryUntil(() => known.load(), { every: 500, stop }).then(() => onTopics())
     removed.wake()
   }
   const doubtAll = () => {
@@ -128,9 +136,8 @@ export async function createAccess(parts: AccessParts): Promise<AccessServices> 
   const stop = stopping.signal
   const absence = nodes.isAlone ? undefined : new NodeAbsence(nodes, forgetAll, doubtAll)
   const stopListening = nodes.onDocuments(names => {
-    if (!names) return doubtAll()
-    deviceThings.forget(names)
-    elsewhere.look(names)
+    if (names) elsewhere.look(names)
+    else doubtAll()
   })
   const list = createThingList(documents, records, lastSeen)
   return {
@@ -158,8 +165,8 @@ export async function createAccess(parts: AccessParts): Promise<AccessServices> 
       documents,
       known,
       rules: parts.rules,
-      forgetErrors: sourceId => records.removeThing(sourceId),
       onEnd,
+      onChange: onSourceChange,
     }),
     sourceThings: deviceThings,
     activationCodes: createActivationCodes(documents),

@@ -109,7 +109,7 @@ export type SeenDocument = {
   readonly written?: number
 }
 
-/** Document `removals/<thing id>`. Exists while the store may still have data of a removed thing. */
+/** Document `removals/<id of a thing or source>`. Exists while the store may still have data of the removed thing or source. */
 export type RemovedThingDocument = { readonly startedAt: number }
 
 export const thingPrefix = 'things/'
@@ -126,9 +126,9 @@ export const activationCodeName = (code: string): string => `${activationCodePre
 export const accessSessionName = (sessionId: string): string => `${accessSessionPrefix}${sessionId}`
 export const sourceName = (sourceId: string): string => `${sourcePrefix}${sourceId}`
 export const sourceDevicesOf = (sourceId: string): string => `${sourceDevicePrefix}${sourceId}/`
-// The device is encoded, since document names must not hold every character.
+// The device is encoded, since document names must not hold every character; a lone surrogate cannot be encoded.
 export const sourceDeviceName = (sourceId: string, device: string): string =>
-  `${sourceDevicesOf(sourceId)}${encodeURIComponent(device)}`
+  `${sourceDevicesOf(sourceId)}${encodeURIComponent(device.replace(/\p{Surrogate}/gu, '\ufffd'))}`
 export const sourceFactsOf = (sourceId: string): string => `source-facts/${sourceId}/`
 export const seenName = (thingId: string): string => `seen/${thingId}`
 export const removedThingName = (thingId: string): string => `${removedThingPrefix}${thingId}`

@@ -1,9 +1,12 @@
 import { onTestFinished } from 'vitest'
+import type { Revocation } from '../../src/access/access.ts'
 import { type AccessServices, createAccess } from '../../src/access/index.ts'
 import type { Lock } from '../../src/core/locks.ts'
 import type { Nodes } from '../../src/core/nodes.ts'
 import { sourceRules } from '../../src/formats/registry.ts'
-import type { Store } from '../../src/store/contract.ts'
+import type { Store, StoreDriver } from '../../src/store/contract.ts'
+import { createMemoryStore } from '../../src/store/memory/index.ts'
+import { openStore } from '../../src/store/open-store.ts'
 import { aloneNode } from '../helpers/alone-node.ts'
 import { adminKey } from './open-access.ts'
 
@@ -59,4 +62,28 @@ export async function openNodeOfMany(store: Store): Promise<NodeOfMany> {
     },
   }
   return node
+}
+
+/** Two nodes on one store; `put` has the names that were put since it was emptied. */
+export async function openNodes(intercept: (driver: StoreDriver) => StoreDriver = driver => driver) {
+  const memory = createMemoryStore()
+  const put: string[] = []
+  const transact: typeof memory.documents.transact = (names, change) =>
+    memory.documents.transact(names, found => {
+      const outcome = change(found)
+      put.push(...Object.keys(outcome.put))
+      return outcome
+    })
+  const store = await openStore(intercept({ ...memory, documents: { ...memory.documents, transact } }))
+  onTestFinished(() => store.close())
+  const [here, there] = [await openNodeOfMany(store), await openNodeOfMany(store)]
+  const told: Revocation[] = []
+  here.access.onRevoke(revocation => told.push(revocation))
+  /** What the other node does, of which this one is told afterwards. */
+  const elsewhere = async (action: () => Promise<unknown>) => {
+    put.length = 0
+    await action()
+    here.tell([...put])
+  }
+  return { store, here, there, told, elsewhere }
 }

@@ -2,18 +2,25 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { retryUntil } from '../../core/async/retry-until.ts'
 import type { Nodes } from '../../core/nodes.ts'
 import type { DocumentStore } from '../../core/ports.ts'
-import { accessSessionPrefix, sourcePrefix, thingPrefix, tokenPrefix } from '../documents.ts'
+import {
+  accessSessionPrefix,
+  sourceDevicePrefix,
+  sourcePrefix,
+  thingPrefix,
+  tokenPrefix,
+} from '../documents.ts'
 import type { Ended } from './ended.ts'
 
 /** How long to wait before a failed read is tried again, milliseconds. */
 const retryAfter = 500
 
-/** Prefixes of the names of token, session and thing documents. If one is removed, its token, session or thing has ended. */
+/** Prefixes of the names of documents by kind. If one is removed, its token, session, thing, source or device has ended. */
 const kinds = {
   tokens: tokenPrefix,
   sessions: accessSessionPrefix,
   things: thingPrefix,
   sources: sourcePrefix,
+  devices: sourceDevicePrefix,
 } as const satisfies {
   readonly [Kind in keyof Ended]-?: string
 }

@@ -8,8 +8,10 @@ export interface Ended {
   readonly sessions?: readonly string[]
   /** Ids of removed things. */
   readonly things?: readonly string[]
-  /** Ids of sources that were removed, or whose terms have changed. */
+  /** Ids of removed sources. */
   readonly sources?: readonly string[]
+  /** Devices of sources whose things were removed: names of their documents, without the prefix. */
+  readonly devices?: readonly string[]
 }
 
 /** @param tokens hashes of ended thing tokens */

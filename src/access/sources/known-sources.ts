@@ -13,15 +13,24 @@ export class KnownSources {
 
   /** Reads all sources. @throws ThingwireError if the store fails */
   async load(): Promise<void> {
-    for await (const [sourceId, source] of listDocuments(this.#documents, sourcePrefix))
+    const missing = new Set(this.#sources.keys())
+    for await (const [sourceId, source] of listDocuments(this.#documents, sourcePrefix)) {
       this.#sources.set(sourceId, source as SourceDocument)
+      missing.delete(sourceId)
+    }
+    for (const sourceId of missing) this.#sources.delete(sourceId)
   }
 
   /** Call this when a source may have changed. @throws ThingwireError if the store fails */
   async look(sourceId: string): Promise<void> {
     const source = (await this.#documents.get(sourceName(sourceId))) as SourceDocument | undefined
     if (source) this.#sources.set(sourceId, source)
-    else this.#sources.delete(sourceId)
+    else this.forget(sourceId)
+  }
+
+  /** Call this when a source was removed. */
+  forget(sourceId: string): void {
+    this.#sources.delete(sourceId)
   }
 
   get(sourceId: string): SourceDocument | undefined {

@@ -1,4 +1,3 @@
-import { listNames, removals } from '../../core/list-documents.ts'
 import type { DocumentStore } from '../../core/ports.ts'
 import { createThingId, createToken, hashToken, isThingId } from '../../core/token.ts'
 import { overlaps } from '../../core/topics/topic-filter.ts'
@@ -6,10 +5,10 @@ import { faultOfSourceTopic } from '../../core/topics/topic-grant.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { SourceOptions, SourceRegistry, SourceRules, SourceSummary } from '../access.ts'
 import {
+  type RemovedThingDocument,
+  removedThingName,
   type SourceDocument,
   type SourceTokenDocument,
-  sourceDevicesOf,
-  sourceFactsOf,
   sourceName,
   tokenName,
 } from '../documents.ts'
@@ -24,14 +23,14 @@ interface SourceRegistryParts {
   readonly documents: DocumentStore
   readonly known: KnownSources
   readonly rules: SourceRules
-  /** Removes the list of what could not be read. */
-  readonly forgetErrors: (sourceId: string) => Promise<void>
-  /** Called when a source was durably removed, or its terms have changed. */
+  /** Called when a source was durably removed. */
   readonly onEnd: (ended: Ended) => void
+  /** Called when a source was durably made or changed. */
+  readonly onChange: (sourceId: string) => void
 }
 
 export function createSourceRegistry(parts: SourceRegistryParts): SourceRegistry {
-  const { documents, known, rules, forgetErrors, onEnd } = parts
+  const { documents, known, rules, onEnd, onChange } = parts
   return {
     async create(options) {
       if (known.all.size >= maximumSources) throw new ThingwireError('too_many_sources')
@@ -42,12 +41,19 @@ export function createSourceRegistry(parts: SourceRegistryParts): SourceRegistry
       const source = { ...termsOf(options), hash, createdAt: Date.now() }
       assertApart(sourceId, source, options.overlap)
       const token: SourceTokenDocument = { sourceId }
-      await put(sourceId, source, { [tokenName(hash)]: token })
+      const put = { [sourceName(sourceId)]: source, [tokenName(hash)]: token }
+      await documents.transact([sourceName(sourceId)], () => ({
+        put,
+        result: undefined,
+        purpose: 'register',
+      }))
+      await known.look(sourceId)
+      onChange(sourceId)
       return { sourceId, sourceToken }
     },
 
     async list() {
-      return [...known.all].map(([sourceId, source]) => summarise(sourceId, source))
+      return [...known.all].map(([sourceId, source]) => summarise(sourceId, source)).sort(byId)
     },
 
     async get(sourceId) {
@@ -55,38 +61,37 @@ export function createSourceRegistry(parts: SourceRegistryParts): SourceRegistry
     },
 
     async change(sourceId, options) {
-      const { hash, createdAt, ...before } = found(sourceId)
-      const source = { ...termsOf({ ...before, ...options }), hash, createdAt }
-      if (options.topics) assertApart(sourceId, source, options.overlap)
-      await put(sourceId, source)
-      onEnd({ sources: [sourceId], tokens: [] })
+      found(sourceId)
+      await documents.transact([sourceName(sourceId)], ([document]) => {
+        const { hash, createdAt, pattern, ...before } = present(document as SourceDocument | undefined)
+        const kept = pattern !== undefined && options.formats === undefined ? { pattern } : {}
+        const source = { ...termsOf({ ...before, ...kept, ...options }), hash, createdAt }
+        if (options.topics) assertApart(sourceId, source, options.overlap)
+        // Must succeed even on a full disk, since it may revoke rights.
+        return { put: { [sourceName(sourceId)]: source }, result: undefined, purpose: 'essential' }
+      })
+      await known.look(sourceId)
+      onChange(sourceId)
     },
 
     async remove(sourceId) {
       const { hash } = found(sourceId)
-      await documents.put({ [sourceName(sourceId)]: null, [tokenName(hash)]: null }, 'essential')
-      await known.look(sourceId)
+      const removal: RemovedThingDocument = { startedAt: Date.now() }
+      const put = {
+        [sourceName(sourceId)]: null,
+        [tokenName(hash)]: null,
+        [removedThingName(sourceId)]: removal,
+      }
+      await documents.transact([sourceName(sourceId)], ([document]) => {
+        present(document as SourceDocument | undefined)
+        return { put, result: undefined, purpose: 'essential' }
+      })
       onEnd({ sources: [sourceId], tokens: [hash] })
-      for (const prefix of [sourceDevicesOf(sourceId), sourceFactsOf(sourceId)])
-        for await (const removal of removals(listNames(documents, prefix)))
-          await documents.put(removal, 'essential')
-      await forgetErrors(sourceId)
     },
   }
 
-  async function put(sourceId: string, source: SourceDocument, token = {}): Promise<void> {
-    await documents.transact([sourceName(sourceId)], () => ({
-      put: { [sourceName(sourceId)]: source, ...token },
-      result: undefined,
-      purpose: 'register',
-    }))
-    await known.look(sourceId)
-  }
-
   function found(sourceId: string): SourceDocument {
-    const source = isThingId(sourceId) ? known.get(sourceId) : undefined
-    if (!source) throw new ThingwireError('not_found', 'there is no such source')
-    return source
+    return present(isThingId(sourceId) ? known.get(sourceId) : undefined)
   }
 
   function termsOf(options: SourceOptions): Omit<SourceDocument, 'hash' | 'createdAt'> {
@@ -111,6 +116,12 @@ export function createSourceRegistry(parts: SourceRegistryParts): SourceRegistry
   }
 }
 
+/** @throws ThingwireError not_found */
+function present(source: SourceDocument | undefined): SourceDocument {
+  if (!source) throw new ThingwireError('not_found', 'there is no such source')
+  return source
+}
+
 function faultOfTopics(topics: readonly string[]): string | undefined {
   if (topics.length > maximumTopics) return `topics must have at most ${maximumTopics} filters`
   for (const filter of topics) {
@@ -119,6 +130,8 @@ function faultOfTopics(topics: readonly string[]): string | undefined {
   }
   return undefined
 }
+
+const byId = (one: SourceSummary, other: SourceSummary) => (one.sourceId < other.sourceId ? -1 : 1)
 
 function summarise(sourceId: string, source: SourceDocument): SourceSummary {
   const { name, formats, pattern, topics, things, createdAt } = source

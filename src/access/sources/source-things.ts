@@ -5,99 +5,96 @@ import type { SourcePrincipal, SourceThings } from '../access.ts'
 import {
   type SourceDeviceDocument,
   sourceDeviceName,
+  sourceDevicePrefix,
   sourceDevicesOf,
+  sourceName,
   type ThingDocument,
   thingName,
 } from '../documents.ts'
+import { LookupCache } from '../lookup-cache.ts'
 import type { KnownSources } from './known-sources.ts'
 
+const devicesInMemory = 100_000
 /** Maximum number of things that a source makes, and that it makes on one node in a minute. */
 const mostThings = 1_000
 const mostInMinute = 60
 const minute = 60_000
-
-interface Found {
-  readonly thingId: string
-  readonly isNew: boolean
-}
+/** Maximum length of the names of devices and their things, characters. */
+const longestName = 200
 
 /** Makes and finds the things of sources. Each device has one thing, whichever node asks first. */
 export class DeviceThings implements SourceThings {
   readonly #documents: DocumentStore
   readonly #known: KnownSources
   /** Ids of things by the name of the document of their device. */
-  readonly #things = new Map<string, string>()
+  readonly #things: LookupCache<string>
   /** By source: how many things were made in the minute that began at `since`, milliseconds of a monotonic clock. */
   readonly #made = new Map<string, { since: number; count: number }>()
 
   constructor(documents: DocumentStore, known: KnownSources) {
     this.#documents = documents
     this.#known = known
+    this.#things = new LookupCache(
+      async name => ((await documents.get(name)) as SourceDeviceDocument | undefined)?.thingId,
+      devicesInMemory,
+    )
   }
 
   known(sourceId: string, device: string): string | undefined {
-    return this.#things.get(sourceDeviceName(sourceId, device))
+    return this.#things.known(sourceDeviceName(sourceId, device))
   }
 
-  async thingOf(
-    source: SourcePrincipal,
-    device: string,
-    alias?: string,
-    name?: string,
-  ): Promise<Found | undefined> {
+  async thingOf(source: SourcePrincipal, device: string, alias?: string, name?: string) {
     const own = sourceDeviceName(source.sourceId, device)
-    const found =
-      (await this.#present(own)) ??
-      (await this.#adopt(source.sourceId, device, own, alias)) ??
-      (name === undefined ? undefined : await this.#make(source, device, own, alias, name))
-    if (found) this.#things.set(own, found.thingId)
-    return found
+    const present =
+      (await this.#things.get(own)) ?? (await this.#adopt(source.sourceId, device, own, alias ?? device))
+    if (present !== undefined) return { thingId: present, isNew: false }
+    if (name === undefined || source.terms.things === 'known') return undefined
+    const isNew = await this.#make(source.sourceId, device, own, alias === undefined, name)
+    const thingId = await this.#things.get(own)
+    return thingId === undefined ? undefined : { thingId, isNew }
   }
 
-  async #present(own: string): Promise<Found | undefined> {
-    const entry = await this.#documents.get(own)
-    return entry && { thingId: thingIn(entry), isNew: false }
-  }
-
-  /** The thing that was made by the name of the device goes on as the thing of the device. */
-  async #adopt(sourceId: string, device: string, own: string, alias?: string): Promise<Found | undefined> {
-    const other = alias === undefined ? own : sourceDeviceName(sourceId, alias)
-    const byName = (await this.#documents.get(other)) as SourceDeviceDocument | undefined
-    if (other === own || !byName?.isByName) return undefined
-    const { thingId } = byName
-    const isAdopted = await this.#documents.transact([own, other, thingName(thingId)], found => {
-      const [present, former, thing] = found
+  /** The thing that was made by the name of the device goes on as the thing of the device. @returns its id */
+  async #adopt(sourceId: string, device: string, own: string, alias: string): Promise<string | undefined> {
+    const other = sourceDeviceName(sourceId, alias)
+    const thingId = other === own ? undefined : await this.#things.get(other)
+    if (thingId === undefined) return undefined
+    await this.#documents.transact([own, other, thingName(thingId)], ([present, former, thing]) => {
+      const isFree = !present && thing && former?.isByName === true && former.thingId === thingId
       const put = {
         [other]: null,
         [own]: { thingId },
         [thingName(thingId)]: { ...thing, source: { sourceId, device } },
       }
-      const isFree = !present && former !== undefined && thing !== undefined
-      return { put: isFree ? put : {}, result: isFree, purpose: 'register' }
+      return { put: isFree ? put : {}, result: undefined, purpose: 'register' }
     })
-    this.#things.delete(other)
-    return isAdopted ? { thingId, isNew: false } : await this.#present(own)
+    this.#things.forget(other)
+    return await this.#things.get(own)
   }
 
-  async #make(
-    { sourceId, terms }: SourcePrincipal,
-    device: string,
-    own: string,
-    alias: string | undefined,
-    name: string,
-  ): Promise<Found | undefined> {
-    if (terms.things === 'known') return undefined
+  /** @returns false if another node has made the thing, or removed the source */
+  async #make(sourceId: string, device: string, own: string, isByName: boolean, name: string) {
+    if (device.length > longestName)
+      throw tooMany(`things of devices that are named by ${longestName} characters`)
     await this.#assertRoom(sourceId)
     const thingId = createThingId()
     // Without a token: only the source writes to the thing until an operator gives it one.
-    const thing: ThingDocument = { name, createdAt: Date.now(), tokens: [], source: { sourceId, device } }
-    const entry: SourceDeviceDocument = alias === undefined ? { thingId, isByName: true } : { thingId }
-    const isNew = await this.#documents.transact([own], ([present]) => ({
-      put: present ? {} : { [own]: entry, [thingName(thingId)]: thing },
-      result: present === undefined,
-      purpose: 'register',
-    }))
-    return isNew ? { thingId, isNew } : await this.#present(own)
+    const thing: ThingDocument = {
+      name: name.slice(0, longestName),
+      createdAt: Date.now(),
+      tokens: [],
+      source: { sourceId, device },
+    }
+    const entry: SourceDeviceDocument = { thingId, ...(isByName && { isByName }) }
+    return await this.#documents.transact([own, sourceName(sourceId)], ([present, source]) => {
+      const isFree = present === undefined && source !== undefined
+      return {
+        put: isFree ? { [own]: entry, [thingName(thingId)]: thing } : {},
+        result: isFree,
+        purpose: 'register',
+      }
+    })
   }
 
   /** @throws ThingwireError too_many_things */
@@ -113,9 +110,9 @@ export class DeviceThings implements SourceThings {
   }
 
   async markGone(sourceId: string, device: string, isGone: boolean): Promise<void> {
-    const entry = await this.#documents.get(sourceDeviceName(sourceId, device))
-    if (!entry) return
-    const name = thingName(thingIn(entry))
+    const thingId = await this.#things.get(sourceDeviceName(sourceId, device))
+    if (thingId === undefined) return
+    const name = thingName(thingId)
     await this.#documents.transact([name], ([thing]) => {
       const { source } = (thing ?? {}) as Partial<ThingDocument>
       const change = { result: undefined, purpose: 'register' } as const
@@ -128,39 +125,36 @@ export class DeviceThings implements SourceThings {
   async attach(thingId: string, sourceId: string, device: string): Promise<void> {
     if (!this.#known.get(sourceId)) throw new ThingwireError('not_found', 'there is no such source')
     const own = sourceDeviceName(sourceId, device)
-    const entry = await this.#documents.get(own)
-    const former = entry && thingIn(entry) !== thingId ? [thingName(thingIn(entry))] : []
-    const changed = await this.#documents.transact([thingName(thingId), ...former], ([thing, other]) => {
+    const present = await this.#things.get(own)
+    const former = present === undefined || present === thingId ? [] : [thingName(present)]
+    const devices = await this.#documents.transact([thingName(thingId), own, ...former], found => {
+      const [thing, entry, other] = found
       if (!thing) throw new ThingwireError('unknown_thing')
-      const put: Record<string, Document | null> = {}
+      if (entry?.thingId !== present) return { put: {}, result: undefined, purpose: 'register' }
       const { source: earlier } = thing as ThingDocument
-      if (earlier) put[sourceDeviceName(earlier.sourceId, earlier.device)] = null
+      const left = earlier ? sourceDeviceName(earlier.sourceId, earlier.device) : own
+      const put: Record<string, Document | null> = { [left]: null, [own]: { thingId } }
       for (const name of former) if (other) put[name] = withoutSource(other)
       put[thingName(thingId)] = { ...thing, source: { sourceId, device } }
-      put[own] = { thingId }
-      return { put, result: Object.keys(put), purpose: 'register' }
+      return { put, result: [left, own], purpose: 'register' }
     })
-    this.forget(changed)
+    for (const name of devices ?? [own]) this.#things.forget(name)
+    // The device has got another thing meanwhile.
+    if (!devices) await this.attach(thingId, sourceId, device)
   }
 
-  /** Call this when things were removed. */
-  forgetThings(thingIds: readonly string[]): void {
-    for (const [name, thingId] of this.#things) if (thingIds.includes(thingId)) this.#things.delete(name)
+  /** Call this when the thing of a device may have changed. @param device name of its document, without the prefix */
+  forget(device: string): void {
+    this.#things.forget(sourceDevicePrefix + device)
   }
 
-  /** @param names names of documents that may have changed; undefined if any may have changed */
-  forget(names: readonly string[] | undefined): void {
-    if (!names) this.#things.clear()
-    for (const name of names ?? []) this.#things.delete(name)
+  forgetAll(): void {
+    this.#things.forgetAll()
   }
 }
 
 function withoutSource({ source: _, ...thing }: Document): Document {
   return thing
-}
-
-function thingIn(entry: Document): string {
-  return (entry as SourceDeviceDocument).thingId
 }
 
 function tooMany(bound: string): ThingwireError {

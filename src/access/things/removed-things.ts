@@ -1,15 +1,15 @@
 import { rest } from '../../core/async/retry-until.ts'
-import { listDocuments } from '../../core/list-documents.ts'
+import { listDocuments, listNames, removals } from '../../core/list-documents.ts'
 import type { Nodes } from '../../core/nodes.ts'
 import type { DocumentStore, RecordStore } from '../../core/ports.ts'
-import { removedThingName, removedThingPrefix } from '../documents.ts'
+import { removedThingName, removedThingPrefix, sourceDevicesOf, sourceFactsOf } from '../documents.ts'
 
 /** How long to wait before a failed removal is tried again, milliseconds. */
 const retryAfter = 60_000
 
 /**
- * Removes the data of removed things in the background, one thing after another, on one node at a time. A removal begins with a
- * document, which is put when the thing is removed from the registry, and ends when that document is removed.
+ * Removes the data of removed things and sources in the background, one after another, on one node at a time. A removal begins with
+ * a document, which is put when the thing or source is removed from the registry, and ends when that document is removed.
  * An interrupted removal continues at the next start or on another node. A write that was authorised before the removal but
  * appended after it leaves records that nobody can reach, since ids are never reused.
  */
@@ -55,6 +55,9 @@ export class RemovedThings {
 
   async #remove(thingId: string): Promise<void> {
     await this.#records.removeThing(thingId)
+    for (const prefix of [sourceDevicesOf(thingId), sourceFactsOf(thingId)])
+      for await (const removal of removals(listNames(this.#documents, prefix)))
+        await this.#documents.put(removal, 'essential')
     await this.#documents.transact([removedThingName(thingId)], () => ({
       put: { [removedThingName(thingId)]: null },
       result: undefined,

@@ -9,6 +9,7 @@ import {
   removedThingName,
   seenName,
   sourceDeviceName,
+  sourceDevicePrefix,
   type ThingDocument,
   type TokenDocument,
   thingName,
@@ -93,8 +94,13 @@ export function createRegistry({
           [removedThingName(thingId)]: removal,
         }
         for (const hash of tokens) put[tokenName(hash)] = null
-        if (thing.source) put[sourceDeviceName(thing.source.sourceId, thing.source.device)] = null
-        return { put, result: { ...endedWith(sessions, tokens), things: [thingId] } }
+        const devices = thing.source ? [sourceDeviceName(thing.source.sourceId, thing.source.device)] : []
+        for (const device of devices) put[device] = null
+        const ended = {
+          things: [thingId],
+          devices: devices.map(name => name.slice(sourceDevicePrefix.length)),
+        }
+        return { put, result: { ...endedWith(sessions, tokens), ...ended } }
       })
       onEnd(ended)
     },

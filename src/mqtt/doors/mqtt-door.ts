@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream'
 import type { AedesPublishPacket, Client, ConnectPacket } from 'aedes'
-import type { Revocation } from '../../access/access.ts'
+import type { Principal, Revocation } from '../../access/access.ts'
+import { principalName } from '../../access/principal.ts'
 import { isOutage } from '../../core/outage.ts'
 import type { RefusedWrite } from '../../core/ports.ts'
 import { describeRefusedWrite } from '../../core/refusals/refused-write.ts'
@@ -104,23 +105,28 @@ export class MqttDoor {
     return [ingest.onRefused(send), nodes.onRefused(send)]
   }
 
-  /** Closes the connections of a thing that loses a topic grant. Returning clients have only the permitted subscriptions. */
+  /** Closes the connections that lose a topic grant. Returning clients have only the permitted subscriptions. */
   #hearTopics(relay: Relay | undefined): readonly (() => void)[] {
     if (!relay) return []
-    const hear = async (thingId: string): Promise<void> => {
-      const grants = await this.#things.access.topicsOf({ kind: 'thing', thingId })
+    const { access } = this.#things
+    const hear = async (changed: Principal | undefined): Promise<void> => {
+      const name = changed && principalName(changed)
       for (const connection of this.#connections.values()) {
         const { principal, relayed } = connection
-        if (principal?.kind !== 'thing' || principal.thingId !== thingId || !relayed) continue
+        if (!principal || !relayed || (name !== undefined && principalName(principal) !== name)) continue
+        const grants = await access.topicsOf(principal)
         if (isNarrower(grants, relayed.grants)) connection.close(new ConnectionClosed('topics_withdrawn'))
         else relayed.grants = grants
       }
-      await relay.restrictAll(thingId, grants)
+      // The operator may use all topics that the server serves.
+      const grants = await access.topicsOf(changed ?? { kind: 'admin' })
+      await relay.restrictAll(name === undefined ? '' : `${name}:`, grants)
     }
     return [
-      this.#things.access.onTopics(
-        thingId => void this.#retries.run(() => hear(thingId)).catch(this.#onFailed),
-      ),
+      access.onTopics(thingId => {
+        const changed = thingId === undefined ? undefined : ({ kind: 'thing', thingId } as const)
+        void this.#retries.run(() => hear(changed)).catch(this.#onFailed)
+      }),
     ]
   }
 
@@ -194,11 +200,12 @@ export class MqttDoor {
   }
 
   /** Closes connections that rely on revoked credentials, and ends the sessions of removed principals. */
-  async #revoke({ hashes, principals, all }: Revocation): Promise<void> {
+  async #revoke({ hashes, principals, all, isChange }: Revocation): Promise<void> {
     for (const connection of this.#connections.values()) {
       if (!(all ? connection.tokens.hasSome : connection.tokens.hasAny(hashes))) continue
       connection.close(new ConnectionClosed('revoked'))
     }
+    if (isChange) return
     for (const principal of principals) await this.#retries.run(() => this.#sessions.end(principal))
   }
 

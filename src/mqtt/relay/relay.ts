@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { Aedes, AedesPublishPacket, Client, Subscription } from 'aedes'
-import { principalName } from '../../access/principal.ts'
 import { type Lock, LockLost, unlessLost } from '../../core/locks.ts'
 import { isOutage } from '../../core/outage.ts'
 import type { ReceiptClock } from '../../core/time/clock.ts'
@@ -204,9 +203,8 @@ export class Relay {
     return kept
   }
 
-  /** Removes subscriptions that a thing's changed grants do not allow. @throws ThingwireError if the store fails */
-  async restrictAll(thingId: string, grants: readonly TopicGrant[]): Promise<void> {
-    const scope = `${principalName({ kind: 'thing', thingId })}:`
+  /** Removes the subscriptions of all clients in a scope that changed grants do not allow. @throws ThingwireError if the store fails */
+  async restrictAll(scope: string, grants: readonly TopicGrant[]): Promise<void> {
     for (const clientId of this.#subscriptions.clientsIn(scope)) await this.#restrict(clientId, grants)
   }
 

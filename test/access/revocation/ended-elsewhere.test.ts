@@ -1,38 +1,10 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Revocation } from '../../../src/access/access.ts'
+import { describe, expect, it } from 'vitest'
 import { hashToken } from '../../../src/core/token.ts'
-import type { StoreDriver } from '../../../src/store/contract.ts'
-import { createMemoryStore } from '../../../src/store/memory/index.ts'
-import { openStore } from '../../../src/store/open-store.ts'
-import { openNodeOfMany } from '../node-of-many.ts'
+import { openNodes } from '../node-of-many.ts'
 import { adminKey, createLookupGate } from '../open-access.ts'
 
 const unknownToken = { reason: 'unknown_thing_token' }
 const invalidSession = { reason: 'invalid_session' }
-
-/** Two nodes on one store; `put` has the names that were put since it was emptied. */
-async function openNodes(intercept: (driver: StoreDriver) => StoreDriver = driver => driver) {
-  const memory = createMemoryStore()
-  const put: string[] = []
-  const transact: typeof memory.documents.transact = (names, change) =>
-    memory.documents.transact(names, found => {
-      const outcome = change(found)
-      put.push(...Object.keys(outcome.put))
-      return outcome
-    })
-  const store = await openStore(intercept({ ...memory, documents: { ...memory.documents, transact } }))
-  onTestFinished(() => store.close())
-  const [here, there] = [await openNodeOfMany(store), await openNodeOfMany(store)]
-  const told: Revocation[] = []
-  here.access.onRevoke(revocation => told.push(revocation))
-  /** What the other node does, of which this one is told afterwards. */
-  const elsewhere = async (action: () => Promise<unknown>) => {
-    put.length = 0
-    await action()
-    here.tell([...put])
-  }
-  return { here, there, told, elsewhere }
-}
 
 describe('what another node has ended', () => {
   it('a token: it is refused, and told of with the sessions that it minted', async () => {

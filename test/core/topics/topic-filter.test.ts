@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import { isTopicFilter, isTopicName, isWithin, spelledOut } from '../../../src/core/topics/topic-filter.ts'
+import {
+  isTopicFilter,
+  isTopicName,
+  isWithin,
+  overlaps,
+  spelledOut,
+} from '../../../src/core/topics/topic-filter.ts'
 import { FilterTree } from '../../../src/mqtt/relay/filter-tree.ts'
 
 const matchesTopic = (filter: string, topic: string) => isWithin(topic, filter)
@@ -140,6 +146,19 @@ test('a filter is within another one if that matches every topic that it matches
       // Of a filter that matches none of these topics nothing is known.
       if (matched.length > 0 && !isSame)
         expect(isWithin(inner, outer), `${inner} in ${outer}`).toBe(isCovered)
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('two filters overlap if there is a topic that both match', () => {
+  // No filter of a source begins with $.
+  const served = filters.filter(filter => !filter.startsWith('$'))
+  fc.assert(
+    fc.property(served, served, (one, other) => {
+      const isShared = allTopics.some(topic => matchesTopic(one, topic) && matchesTopic(other, topic))
+      expect(overlaps(one, other), `${one} and ${other}`).toBe(isShared)
+      expect(overlaps(other, one), `${other} and ${one}`).toBe(isShared)
     }),
     { numRuns: 2_000 },
   )

@@ -52,7 +52,9 @@ test('faultOfGrant() names what is wrong', () => {
   const served = ['tele/#', 'cmnd/#']
   const read = (filter: string) => ({ filter, access: 'read' as const })
   expect(faultOfGrant(read('tele/plug'), served)).toBeUndefined()
-  expect(faultOfGrant(read('stat/#'), served)).toBe('stat/# is not within the option topics (tele/#, cmnd/#)')
+  expect(faultOfGrant(read('stat/#'), served)).toBe(
+    'stat/# is not within the option topics or the topics of a source (tele/#, cmnd/#)',
+  )
   expect(faultOfGrant(read('#'), served)).toContain('not within')
   expect(faultOfGrant(read('tele/a#'), served)).toBe('tele/a# is not a topic filter')
   expect(faultOfGrant(read('tele/#'), [])).toContain('set its option topics')
