@@ -5,6 +5,7 @@ import {
   type AccessSessionRegistry,
   type ActivationCodes,
   createAccess,
+  type SourceThings,
   type ThingRegistry,
 } from './access/index.ts'
 import { type LimitOptions, Limits, limitRules } from './access/limits/limits.ts'
@@ -83,6 +84,7 @@ export interface ThingsParts extends HttpThings, MqttThings {
   readonly records: RecordStore
   readonly refused: RefusedWrites
   readonly activationCodes: ActivationCodes
+  readonly sourceThings: SourceThings
   readonly magic: RetainedState
   readonly retention: Pick<Retention, 'removed' | 'lastRun'>
   /** How long a write may wait for its commit, milliseconds. */

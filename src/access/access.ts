@@ -207,12 +207,20 @@ export interface AccessSessionRegistry {
 }
 
 /** What a source is created with; for all that is absent there is a default. */
-export interface SourceOptions extends Partial<Omit<SourceTerms, 'pattern'>> {
-  /** 1 to 200 characters. */
+export interface SourceOptions extends SourceChange {
   readonly name: string
-  readonly pattern?: string | undefined
+}
+
+/** What is absent stays as it is. */
+export interface SourceChange {
+  /** 1 to 200 characters. */
+  readonly name?: string
+  readonly formats?: SourceTerms['formats']
+  readonly pattern?: string
+  readonly topics?: SourceTerms['topics']
+  readonly things?: SourceTerms['things']
   /** Whether its topics may overlap those of other sources. */
-  readonly overlap?: boolean | undefined
+  readonly overlap?: boolean
 }
 
 export interface SourceSummary extends SourceTerms {
@@ -235,7 +243,7 @@ export interface SourceRegistry {
    *
    * @throws ThingwireError not_found, invalid_body, topics_overlap
    */
-  change(sourceId: string, options: Partial<SourceOptions>): Promise<void>
+  change(sourceId: string, options: SourceChange): Promise<void>
   /** Ends the source and its connections. Its things and their records stay. @throws ThingwireError not_found */
   remove(sourceId: string): Promise<void>
 }

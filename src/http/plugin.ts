@@ -29,6 +29,7 @@ import { activateThing, activationRoute } from './routes/activation.ts'
 import { adminActivationCodeRoutes } from './routes/admin-activation-codes.ts'
 import { adminForwardRoute } from './routes/admin-forward.ts'
 import { adminSessionRoutes } from './routes/admin-sessions.ts'
+import { adminSourceRoutes } from './routes/admin-sources.ts'
 import { adminThingRoutes } from './routes/admin-things.ts'
 import { adminTokenRoutes } from './routes/admin-tokens.ts'
 import { aggregatesRoute } from './routes/aggregates.ts'
@@ -175,6 +176,7 @@ function adminRoutes(admin: FastifyInstance, things: HttpThings, bodies: JsonBod
   adminTokenRoutes(admin, things)
   adminActivationCodeRoutes(admin, things, bodies)
   adminSessionRoutes(admin, things, bodies)
+  adminSourceRoutes(admin, things, bodies)
   adminForwardRoute(admin, things)
   backupRoute(admin, things)
 }

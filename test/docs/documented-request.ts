@@ -61,21 +61,15 @@ export async function setScene(server: DocumentedServer) {
     ],
   })
   await write(server, thing, { values: [{ key: 'no spaces', value: 1 }] })
-  const [{ tokenId }, { sessionId, sessionToken }, { activationCodes }] = await Promise.all([
+  const [{ tokenId }, { sessionId, sessionToken }, { activationCodes }, { sourceId }] = await Promise.all([
     asAdmin<{ tokenId: string }>(`things/${thingId}/tokens`, {}),
     asAdmin<{ sessionId: string; sessionToken: string }>('sessions', { things: [thingId], access: 'read' }),
     asAdmin<{ activationCodes: string[] }>('activation-codes', {}),
+    asAdmin<{ sourceId: string }>('sources', { name: 'scene', topics: [`scene/${thingId}/#`] }),
   ])
   const [code = ''] = activationCodes
-  const key = 'temperature'
   const path: Record<string, string> = {
-    ref: thingId,
-    thingId,
-    key,
-    format: 'json',
-    tokenId,
-    sessionId,
-    code,
+    ...{ ref: thingId, thingId, key: 'temperature', format: 'json', tokenId, sessionId, sourceId, code },
   }
   return { path, thingId, thingToken, sessionToken, activationCode: code }
 }

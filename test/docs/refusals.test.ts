@@ -43,6 +43,7 @@ const testedIn: ReadonlyMap<string, string> = new Map([
   ['too_many_waiting', 'test/core/ingest-limits.test.ts'],
   ['too_many_resources', 'test/doors/write-limits.test.ts'],
   ['too_many_streams', 'test/http/routes/stream-limit.test.ts'],
+  ['too_many_sources', 'test/access/sources/source-registry.test.ts'],
   ['too_many_sessions', 'test/http/routes/thing-sessions.test.ts'],
   ['backUp not_found', 'test/http/routes/admin.test.ts'],
 ])
@@ -108,6 +109,9 @@ const badReadings: Partial<Record<Reason, unknown>> = {
 
 const forbidden: Request = async (_, server) => ({ credential: (await createThing(server)).thingToken })
 
+const noSource: Partial<Record<Reason, Request>> = { not_found: () => ({ path: { sourceId: 'none' } }) }
+const sourceOn = (topic: string) => JSON.stringify({ name: 'house', topics: [topic] })
+
 /** What depends on the operation. */
 const particular: Readonly<Record<string, Partial<Record<Reason, Request>>>> = {
   writeRecords: {
@@ -159,6 +163,22 @@ const particular: Readonly<Record<string, Partial<Record<Reason, Request>>>> = {
   removeActivationCode: { not_found: () => ({ path: { code: 'none' } }) },
   readSession: { not_found: () => ({ path: { sessionId: 'none' } }) },
   endSession: { not_found: () => ({ path: { sessionId: 'none' } }) },
+  changeThing: {
+    not_found: () => ({ body: JSON.stringify({ source: { sourceId: unknownId(), device: 'plug' } }) }),
+  },
+  createSource: { topics_overlap: ({ thingId }) => ({ body: sourceOn(`scene/${thingId}/a`) }) },
+  readSource: noSource,
+  changeSource: {
+    ...noSource,
+    topics_overlap: async (_, server) => {
+      const topic = `other/${unknownId()}`
+      const headers = { authorization: server.adminKey }
+      await fetch(`${server.url}/v2/admin/sources`, { method: 'POST', headers, body: sourceOn(topic) })
+      return { body: sourceOn(topic) }
+    },
+  },
+  removeSource: noSource,
+  listUnread: noSource,
   refuseBase: { invalid_session: () => ({}) },
   readMetrics: {
     // Whoever asks through a proxy is not this machine.

@@ -13,11 +13,16 @@ export const thingPageParameters: readonly Parameter[] = [
     'Only things with a position in this box: west,south,east,north in degrees.',
     '22.5,59.5,25,60.5',
   ),
+  queryParameter('source', 'Only things that stand for devices of this source.', 'mzxw6ytboi4dcmjs'),
 ]
+
+/** The device that a thing stands for. */
+const deviceOfSource = z.object({ sourceId: thingId, device: z.string(), isGone: z.literal(true).optional() })
 
 export const thingPageAnswer = json(
   'A page of things in the order of their ids. `lastSeen`: when the thing last used its own token, null if never. `lastWrite`: ' +
-    'when a write of it was last stored, with whichever credential. `topics`: which topics besides those of things it may use.',
+    'when a write of it was last stored, with whichever credential. `topics`: which topics besides those of things it may use. ' +
+    '`source`: which device of a source it stands for; `isGone` if the device has said that it is gone.',
   z.object({
     things: z.array(
       z.object({
@@ -28,6 +33,7 @@ export const thingPageAnswer = json(
         lastWrite: datetime.optional(),
         position: geo.optional(),
         topics: topicGrants.optional(),
+        source: deviceOfSource.optional(),
       }),
     ),
     next: z.string().optional(),

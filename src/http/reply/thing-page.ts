@@ -8,7 +8,7 @@ const defaultThings = 100
 /**
  * A page of things for `GET /v2/admin/things` and `GET /v2/things` (contract §6).
  *
- * @param query may have `limit`, `cursor`, `name` and `bbox`
+ * @param query may have `limit`, `cursor`, `name`, `bbox` and `source`
  * @param among ids of the visible things; undefined if all are visible
  * @throws ThingwireError invalid_query, invalid_limit, invalid_cursor
  */
@@ -21,7 +21,7 @@ export async function thingPage(
   return { things: things.map(describe), next }
 }
 
-function describe({ thingId, name, createdAt, lastSeen, lastWrite, position, topics }: ThingSummary) {
+function describe({ thingId, name, createdAt, lastSeen, lastWrite, position, topics, source }: ThingSummary) {
   return {
     thingId,
     name,
@@ -30,6 +30,7 @@ function describe({ thingId, name, createdAt, lastSeen, lastWrite, position, top
     lastWrite: lastWrite === undefined ? undefined : formatDatetime(lastWrite),
     position,
     topics,
+    source,
   }
 }
 
@@ -37,11 +38,13 @@ function thingQuery(query: Query): ThingQuery {
   const cursor = query.text('cursor', 'invalid_cursor')
   const name = query.text('name')
   const bbox = query.text('bbox')
+  const sourceId = query.text('source')
   return {
     limit: query.limit(defaultThings),
     ...(cursor === undefined ? {} : { cursor }),
     ...(name === undefined ? {} : { name }),
     ...(bbox === undefined ? {} : { bbox: parseBox(bbox) }),
+    ...(sourceId === undefined ? {} : { sourceId }),
   }
 }
 

@@ -15,10 +15,26 @@ import { Query } from '../request/query.ts'
 const thingName = z.string('must be a string').max(200, 'must be at most 200 characters')
 const object = 'the body must be a JSON object'
 const createThingBody = z.strictObject({ name: thingName.optional(), topics: topicGrants.optional() }, object)
-const changeThingBody = createThingBody.refine(
-  ({ name, topics }) => name !== undefined || topics !== undefined,
-  'the body must have name or topics',
+const deviceOfSource = z.strictObject(
+  {
+    sourceId: z.string('must be a string'),
+    device: z
+      .string('must be a string')
+      .min(1, 'must not be empty')
+      .max(200, 'must be at most 200 characters'),
+  },
+  'must be an object {"sourceId","device"}',
 )
+const changeThingBody = createThingBody
+  .extend({ source: deviceOfSource.optional() })
+  .refine(
+    ({ name, topics, source }) => name !== undefined || topics !== undefined || source !== undefined,
+    'the body must have name, topics or source',
+  )
+  .refine(
+    ({ topics, source }) => topics === undefined || source === undefined,
+    'topics and source must be set by two requests, since either may be refused',
+  )
 
 const done = json('Done.', success, { status: 'success' })
 
@@ -58,14 +74,15 @@ export const listThings: Operation = {
 const changeThing: Operation = {
   id: 'changeThing',
   group: 'Operator',
-  summary: 'Rename a thing, or give it topics',
+  summary: 'Rename a thing, give it topics, or attach a device',
   description:
-    '`topics` replaces those that the thing has; an empty list removes all. A connection of the thing that had more is closed.',
+    '`topics` replaces those that the thing has; an empty list removes all. A connection of the thing that had more is closed. ' +
+    '`source` attaches a device of a source to the thing, in the place of what either had before; the source then writes to it.',
   credential: 'admin',
   parameters: [thingIdParameter],
   body: { schema: changeThingBody, example: { name: 'boat 7' } },
   answers: { 200: done },
-  refusals: [...ofAdmin, ...ofBody, 'unknown_thing'],
+  refusals: [...ofAdmin, ...ofBody, 'unknown_thing', 'not_found'],
 }
 
 export const removeThing: Operation = {
@@ -86,7 +103,7 @@ interface OfAdminThing {
 /** `/v2/admin/things[/<id>]`. */
 export function adminThingRoutes(
   scope: FastifyInstance,
-  { registry, costlyReads }: HttpThings,
+  { registry, sourceThings, costlyReads }: HttpThings,
   bodies: JsonBodies,
 ): void {
   jsonRoute(scope, 'POST', '/things', createThing, async request => {
@@ -100,10 +117,11 @@ export function adminThingRoutes(
   })
 
   jsonRoute<OfAdminThing>(scope, 'PATCH', '/things/:thingId', changeThing, async request => {
-    const { name, topics } = bodies.read(request, changeThingBody)
+    const { name, topics, source } = bodies.read(request, changeThingBody)
     const { thingId } = request.params
-    // Topics first: if the topics are refused, the name must not change either.
+    // The name last: if the topics or the source are refused, it must not change either.
     if (topics !== undefined) await registry.setTopics(thingId, topics)
+    if (source !== undefined) await sourceThings.attach(thingId, source.sourceId, source.device)
     if (name !== undefined) await registry.rename(thingId, name)
     return { status: 'success' }
   })

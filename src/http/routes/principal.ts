@@ -20,7 +20,14 @@ const principal = z.union([
     isOperators: z.boolean(),
     expiresAt: datetime,
   }),
-  // `topics` lists the filters in the server's `topics` option.
+  z.object({
+    kind: z.literal('source'),
+    sourceId: z.string(),
+    name: z.string(),
+    formats: z.array(z.string()),
+    topics: z.array(z.string()),
+  }),
+  // `topics` lists the filters in the server's `topics` option and of all sources.
   z.object({ kind: z.literal('admin'), topics: z.array(z.string()).optional() }),
 ])
 
@@ -30,7 +37,7 @@ export const readPrincipal: Operation = {
   summary: 'Read the kind and rights of the credential',
   credential: 'any',
   answers: {
-    200: json('A thing, a session, or the operator.', principal, {
+    200: json('A thing, a session, a source, or the operator.', principal, {
       kind: 'thing',
       thingId: 'mzxw6ytboi4dcmjs',
       name: 'boat',
@@ -40,7 +47,7 @@ export const readPrincipal: Operation = {
 }
 
 /** `GET /v2/principal`: the principal and the rights of the credential. */
-export function principalRoute(scope: FastifyInstance, { access, registry }: HttpThings): void {
+export function principalRoute(scope: FastifyInstance, { access, registry, sources }: HttpThings): void {
   jsonRoute(scope, 'GET', '/principal', readPrincipal, async request => {
     return await describe(await access.identify(credentialOf(request)))
   })
@@ -55,8 +62,8 @@ export function principalRoute(scope: FastifyInstance, { access, registry }: Htt
       case 'admin':
         return { kind: 'admin', ...(await servedTopics(principal)) }
       case 'source': {
-        const { sourceId, terms } = principal
-        return { kind: 'source', sourceId, formats: terms.formats, topics: terms.topics }
+        const { sourceId, name, formats, topics } = await sources.get(principal.sourceId)
+        return { kind: 'source', sourceId, name, formats, topics }
       }
       case 'thing': {
         const { thingId } = principal
