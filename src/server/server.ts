@@ -125,7 +125,7 @@ async function startServer(
   }
   // If the store fails here, `thingwire doctor` can still report the unknown things.
   await warnOfUnknownThings(things, log).catch(() => {})
-  void warnOfUnservedTopics(things, options.topics ?? [], log)
+  void warnOfUnservedTopics(things, log)
   if (keeping.isNew()) log.info(`no store found in ${options.dataDir}: created a new one`)
   let closing: Promise<void> | undefined
   return {

@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
-import type { AccessSessionRegistry, ThingRegistry } from '../access/access.ts'
+import type { Access, AccessSessionRegistry, ThingRegistry } from '../access/access.ts'
 import { allPages } from '../core/async/all-pages.ts'
 import { isOutage } from '../core/outage.ts'
 import { servedGrants, type TopicGrant } from '../core/topics/topic-grant.ts'
@@ -9,29 +9,28 @@ const filtersShown = 5
 interface Registries {
   readonly registry: Pick<ThingRegistry, 'list'>
   readonly sessions: Pick<AccessSessionRegistry, 'list'>
+  readonly access: Pick<Access, 'topicsOf'>
 }
 
 type Granted = { readonly topics?: readonly TopicGrant[] }
 
 /**
- * Logs a warning if things or sessions have grants for topics that the option `topics` does not serve. Otherwise,
+ * Logs a warning if things or sessions have grants for topics that neither the option `topics` nor a source serves. Otherwise,
  * an operator could not see why messages on these topics are refused. Reads all things and sessions.
- *
- * @param served topic filters in the option `topics`
  */
 export async function warnOfUnservedTopics(
-  { registry, sessions }: Registries,
-  served: readonly string[],
+  { registry, sessions, access }: Registries,
   log: Pick<FastifyBaseLogger, 'warn' | 'error'>,
 ): Promise<void> {
   const filters = new Set<string>()
-  const note = ({ topics = [] }: Granted): number => {
-    const usable = servedGrants(topics, served)
-    const unserved = topics.filter(grant => !usable.includes(grant))
-    for (const { filter } of unserved) filters.add(filter)
-    return unserved.length > 0 ? 1 : 0
-  }
   try {
+    const served = (await access.topicsOf({ kind: 'admin' })).map(({ filter }) => filter)
+    const note = ({ topics = [] }: Granted): number => {
+      const usable = servedGrants(topics, served)
+      const unserved = topics.filter(grant => !usable.includes(grant))
+      for (const { filter } of unserved) filters.add(filter)
+      return unserved.length > 0 ? 1 : 0
+    }
     let things = 0
     const readThings = (cursor: object) => registry.list({ limit: 1_000, ...cursor })
     for await (const thing of allPages(readThings, page => page.things)) things += note(thing)
@@ -42,7 +41,7 @@ export async function warnOfUnservedTopics(
     const shown = [...filters].slice(0, filtersShown).join(', ') + (filters.size > filtersShown ? ', …' : '')
     log.warn(
       { things, sessions: others },
-      `things or sessions were granted topics that the option topics does not name, so they may not use them: ${shown}`,
+      `things or sessions were granted topics that neither the option topics nor a source names, so they may not use them: ${shown}`,
     )
   } catch (error) {
     if (!isOutage(error)) log.error({ err: error }, 'defect while looking for topics')

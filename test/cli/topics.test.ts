@@ -65,12 +65,12 @@ describe('topics that the option topics does not name any more', () => {
     await jsonOf(['sessions', 'create', '--read-topic', 'cmnd/#'], { server: before })
     await before.stop()
     const server = await serverOfTest({ dataDir, args: ['--topics', 'tele/#'] })
-    const [line = ''] = await server.logged(/^.*the option topics does not name.*$/m)
+    const [line = ''] = await server.logged(/^.*neither the option topics nor a source names.*$/m)
     expect(JSON.parse(line)).toMatchObject({ level: 40, things: 1, sessions: 1 })
     expect(line).toContain('may not use them: cmnd/plug/#, cmnd/#')
     const { stdout } = await runCommand(['doctor', 'plug'], { server })
     expect(stdout).toMatch(
-      /^note +topics +.* does not name all topics that the thing was granted: read cmnd\/plug\/#$/m,
+      /^note +topics +neither .* names all topics that the thing was granted: read cmnd\/plug\/#$/m,
     )
   })
 })

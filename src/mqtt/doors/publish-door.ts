@@ -288,10 +288,10 @@ export class PublishDoor {
     const { things, relay } = this.#parts
     const { access } = things
     const { topic } = packet
+    const isOfRelay = relay !== undefined && !isThingwireTopic(topic)
     const refusal =
-      relay && !isThingwireTopic(topic)
-        ? await notAnotherTopic(this.#connection, topic, access)
-        : notAWriteTopic(topic, this.#addressOf(topic).isOfWrites ? why : undefined, access)
+      (isOfRelay && (await notAnotherTopic(this.#connection, topic, access))) ||
+      notAWriteTopic(topic, this.#addressOf(topic).isOfWrites ? why : undefined, access)
     await this.#noteRefused(packet, refusal, owner)
     throw refusal
   }

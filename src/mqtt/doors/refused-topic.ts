@@ -21,13 +21,15 @@ export function notAWriteTopic(
   return new ThingwireError('not_a_write_topic', message, { cause, toSender: text('the topic') })
 }
 
-/** The refusal of a publish on a topic that is not Thingwire's. */
+/** The refusal of a publish on a topic that is not Thingwire's; undefined if the server serves no such topics. */
 export async function notAnotherTopic(
   connection: Connection,
   topic: string,
   access: Access,
-): Promise<ThingwireError> {
-  const { why, cause } = await whyNotGranted(connection, 'write', topic, access)
+): Promise<ThingwireError | undefined> {
+  const refusal = await whyNotGranted(connection, 'write', topic, access)
+  if (!refusal) return undefined
+  const { why, cause } = refusal
   const text = (name: string) => `this client may not publish on ${name}: ${why}`
   const message = text(shownTopic(topic, access.redactor))
   return new ThingwireError('not_a_write_topic', message, { cause, toSender: text('this topic') })
@@ -40,17 +42,18 @@ interface NotGranted {
   readonly cause?: ThingwireError
 }
 
-/** Why a client may not use a topic that is not Thingwire's. */
+/** Why a client may not use a topic that is not Thingwire's; undefined if the server serves no such topics. */
 export async function whyNotGranted(
   { principal, relayed }: Pick<Connection, 'principal' | 'relayed'>,
   use: TopicGrant['access'],
   topic: string,
   access: Access,
-): Promise<NotGranted> {
-  if (hasForbiddenCharacter(topic)) return { why: forbiddenCharacter }
+): Promise<NotGranted | undefined> {
   const served = await access.topicsOf({ kind: 'admin' })
+  if (served.length === 0) return undefined
+  if (hasForbiddenCharacter(topic)) return { why: forbiddenCharacter }
   if (!served.some(({ filter }) => isWithin(topic, filter)))
-    return { why: 'not within the option `topics` of the server.' }
+    return { why: 'not within the option `topics` of the server or the topics of a source.' }
   const own = (relayed?.grants ?? []).filter(grant => grant.access === use).map(({ filter }) => filter)
   const doing = use === 'read' ? 'subscribe to' : 'publish on'
   const advice = adviceTo(principal, use)
@@ -66,5 +69,7 @@ function adviceTo(principal: Principal | undefined, use: TopicGrant['access']): 
   if (!principal) return 'Only a client that connects with a credential can be given topics.'
   if (principal.kind === 'thing')
     return `\`thingwire things topics ${principal.thingId} ${given}\` replaces all its topics.`
+  if (principal.kind === 'source')
+    return `\`thingwire sources set ${principal.sourceId} --topic …\` replaces all its topics.`
   return `The topics of a session cannot be changed: \`thingwire sessions create ${given}\` creates a new session.`
 }

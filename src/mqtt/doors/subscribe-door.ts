@@ -109,12 +109,13 @@ export class SubscribeDoor {
       return `the connection has ${most} subscriptions, and the option subscriptionsPerConnection allows no more.`
     }
     if (!isTopicFilter(filter)) return 'not a valid topic filter.'
-    if (relay && !isThingwireTopic(filter))
-      return (await whyNotGranted(connection, 'read', filter, things.access)).why
+    const isOfRelay = relay !== undefined && !isThingwireTopic(filter)
+    const refusal = isOfRelay ? await whyNotGranted(connection, 'read', filter, things.access) : undefined
+    if (refusal) return refusal.why
     const ref = refOfThingTopic(filter)
     const asked = ref && things.access.authorise(ref, connection.admission?.credential, 'read')
-    const refusal = await orRefusal(asked)
-    const why = refusal instanceof ThingwireError ? ` (${refusal.message})` : ''
+    const denied = await orRefusal(asked)
+    const why = denied instanceof ThingwireError ? ` (${denied.message})` : ''
     return `not a topic of a thing that this client may read${why}.`
   }
 
