@@ -12,6 +12,7 @@ import { addRead } from './commands/read.ts'
 import { addRemove } from './commands/remove.ts'
 import { addServe } from './commands/serve.ts'
 import { addSessions } from './commands/sessions.ts'
+import { addSources } from './commands/sources.ts'
 import { addStores } from './commands/stores.ts'
 import { addTail } from './commands/tail.ts'
 import { addThings } from './commands/things.ts'
@@ -57,6 +58,7 @@ export function createProgram(): Command {
   program.commandsGroup('Things and access:')
   addThings(program)
   addTokens(program)
+  addSources(program)
   addSessions(program)
   addCodes(program)
   program.commandsGroup('When something is wrong:')

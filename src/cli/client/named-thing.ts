@@ -7,6 +7,7 @@ import type { TopicGrant } from './topic-flags.ts'
 export type Principal =
   | { readonly kind: 'thing'; readonly thingId: string; readonly name: string }
   | { readonly kind: 'session'; readonly things: '*' | readonly string[]; readonly access: 'read' | 'write' }
+  | { readonly kind: 'source'; readonly sourceId: string; readonly name: string }
   | { readonly kind: 'admin'; readonly topics?: readonly string[] }
 
 /** An item of `GET /v2/things`. */
@@ -18,6 +19,7 @@ export interface ListedThing {
   readonly lastWrite?: string
   readonly position?: { readonly lat: number; readonly long: number }
   readonly topics?: readonly TopicGrant[]
+  readonly source?: { readonly sourceId: string; readonly device: string; readonly isGone?: true }
 }
 
 export interface NamedThing {

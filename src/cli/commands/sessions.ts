@@ -29,7 +29,7 @@ interface ListedSession {
 }
 
 /** Longest lifetimes by kind of credential, days (see session-registry.ts). The server refuses the request of a session anyway. */
-const longestDays = { thing: 30, admin: 366, session: 366 } as const
+const longestDays = { thing: 30, admin: 366, session: 366, source: 366 } as const
 const unitSeconds = { s: 1, m: 60, h: 3_600, d: 86_400 } as const
 
 export function addSessions(program: Command): void {
@@ -44,7 +44,7 @@ export function addSessions(program: Command): void {
         ['sessions create --all --write --json', 'for an app that writes to all things for a day'],
         [
           "sessions create --read-topic 'tele/#' --write-topic 'cmnd/#'",
-          'for an MQTT client of the house, on topics that the server relays (its option topics)',
+          'for an MQTT client of the house, on topics that the server relays (its option topics, and those of sources)',
         ],
       ],
     }),

@@ -69,7 +69,7 @@ export function addThings(program: Command): void {
           ['things topics plug', 'which ones it may use'],
           [
             "things topics plug --write-topic 'tele/plug/#' --read-topic 'cmnd/plug/#'",
-            'these and no others; the server needs the option topics',
+            'these and no others; within the option topics, or the topics of a source',
           ],
           ['things topics plug --none', 'none at all'],
         ],

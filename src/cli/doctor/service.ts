@@ -82,6 +82,8 @@ export async function checkCredential(client: ServerClient, { ifUnknown }: Crede
     const principal = await readPrincipal(client)
     if (principal.kind === 'admin') return ok('HTTP credential', 'the admin key')
     if (principal.kind === 'session') return ofSession(principal)
+    if (principal.kind === 'source')
+      return ok('HTTP credential', `the token of the source ${principal.name} (${principal.sourceId})`)
     return ok('HTTP credential', `the token of ${principal.name || 'the thing'} (${principal.thingId})`)
   } catch (error) {
     if (!(error instanceof CommandError)) throw error

@@ -1,0 +1,104 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { urlForBrowsers } from '../../src/server/reachable.ts'
+import { mqttOfTest, serverOfTest } from '../helpers/of-test.ts'
+import { jsonOf, runCommand } from './command.ts'
+import { type Served, serve } from './serve.ts'
+
+describe('thingwire sources', () => {
+  let server: Served
+  beforeAll(async () => {
+    server = await serve()
+    return server.end
+  })
+
+  it('adds one with what a device needs, which then gets in', async () => {
+    const { stdout } = await runCommand(['sources', 'add', 'house', '--topic', 'house/#'], { server })
+    const { port } = new URL(server.mqttUrl)
+    expect(stdout).toMatch(/^ {2}host {6}127\.0\.0\.1$/m)
+    expect(stdout).toMatch(new RegExp(`^  port      ${port}$`, 'm'))
+    expect(stdout).toMatch(/^ {2}user {6}house$/m)
+    expect(stdout).toContain('Only this machine reaches the server')
+    const [, password = ''] = /^ {2}password {2}(\S{43})$/m.exec(stdout) ?? []
+    const device = await mqttOfTest({ url: server.mqttUrl, username: 'house', password })
+    expect(await device.subscribe('house/#')).toBe(1)
+    expect((await runCommand(['sources', 'list'], { server })).stdout).not.toContain(password)
+  })
+
+  it('shows, changes and removes one by its name or id', async () => {
+    const own = { server }
+    const given = ['--format', 'levels', '--pattern', 'garden/{device}/{key}', '--topic', 'garden/#']
+    const made = await jsonOf<{ sourceId: string }>(['sources', 'add', 'garden', ...given, '--known'], own)
+    const { sourceId } = made
+    const terms = { formats: ['levels'], pattern: 'garden/{device}/{key}', topics: ['garden/#'] }
+    expect(made).toEqual({
+      ...{ sourceId: expect.stringMatching(/^[a-z2-7]{16}$/), name: 'garden', host: '127.0.0.1' },
+      ...{ port: Number(new URL(server.mqttUrl).port), sourceToken: expect.any(String), reachable: false },
+    })
+    const shown = { ...terms, sourceId, name: 'garden', things: 'known', thingCount: 0 }
+    expect(await jsonOf(['sources', 'show', 'garden'], own)).toMatchObject(shown)
+    const text = (await runCommand(['sources', 'show', sourceId], own)).stdout
+    expect(text).toMatch(/^pattern {2}garden\/\{device\}\/\{key\}$/m)
+    expect(text).toMatch(/^things {3}0, and makes no more$/m)
+    expect(await runCommand(['sources', 'set', 'garden'], own)).toMatchObject({ code: 2 })
+    expect(await runCommand(['sources', 'set', 'garden', '--known', '--create'], own)).toMatchObject({
+      code: 2,
+    })
+    const changes = ['--name', 'yard', '--create', '--topic', 'yard/#', '--topic', 'garden/a']
+    expect(await jsonOf(['sources', 'set', 'garden', ...changes], own)).toEqual({ sourceId })
+    expect(await jsonOf(['sources', 'list'], own)).toMatchObject({
+      sources: expect.arrayContaining([
+        expect.objectContaining({
+          ...terms,
+          sourceId,
+          name: 'yard',
+          things: 'create',
+          topics: ['yard/#', 'garden/a'],
+        }),
+      ]),
+    })
+    const overlapping = ['sources', 'add', 'lawn', '--topic', 'yard/lawn']
+    expect(await runCommand(overlapping, own)).toMatchObject({
+      ...{ code: 1, stderr: expect.stringContaining(`the source yard (${sourceId})`) },
+    })
+    const lawn = await jsonOf<{ sourceId: string }>([...overlapping, '--overlap'], own)
+    expect(await runCommand(['sources', 'remove', 'yard'], own)).toMatchObject({ code: 1 })
+    for (const each of [sourceId, lawn.sourceId]) await jsonOf(['sources', 'remove', each], own)
+    expect(await runCommand(['sources', 'show', 'yard'], own)).toMatchObject({
+      ...{ code: 1, stderr: expect.stringContaining('there is no source yard') },
+    })
+  })
+
+  it('lists what could not be read', async () => {
+    const own = { server }
+    const given = ['--format', 'levels', '--pattern', 'cellar/{device}/{key}', '--topic', 'cellar/#']
+    const { sourceToken } = await jsonOf<{ sourceToken: string }>(['sources', 'add', 'cellar', ...given], own)
+    expect(await runCommand(['sources', 'errors', 'cellar'], own)).toMatchObject({
+      stdout: 'everything was read\n',
+    })
+    const device = await mqttOfTest({ url: server.mqttUrl, username: sourceToken })
+    expect(await device.subscribe('house/#')).toBe(128)
+    await expect
+      .poll(async () => (await runCommand(['sources', 'errors', 'cellar'], own)).stdout)
+      .toMatch(/^\S+ +subscription_refused +1 +.*house\/#.*`thingwire sources set \w+ --topic …`/m)
+  })
+
+  it('names a source by its id if several have its name, and asks for no token in its place', async () => {
+    const own = { server }
+    for (const topic of ['a', 'b']) await jsonOf(['sources', 'add', 'twin', '--topic', topic], own)
+    const refused = await runCommand(['sources', 'show', 'twin'], own)
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('2 sources are called twin') })
+    expect(await runCommand(['sources', 'show', 'A'.repeat(43)], own)).toMatchObject({ code: 2 })
+  })
+})
+
+describe('thingwire sources add, of a server for the network', () => {
+  it('names an address that other machines reach', async () => {
+    const { url, adminKey } = await serverOfTest({ environment: { THINGWIRE_HOST: '0.0.0.0' } })
+    const local = url.replace('0.0.0.0', '127.0.0.1')
+    const made = await jsonOf<{ host: string; reachable: boolean }>(['sources', 'add', 'house'], {
+      server: { url: local, adminKey },
+    })
+    const { hostname } = new URL(urlForBrowsers('http://0.0.0.0'))
+    expect(made).toMatchObject({ host: hostname, reachable: hostname !== '127.0.0.1' })
+  })
+})
