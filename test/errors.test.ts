@@ -49,7 +49,7 @@ describe('catalogue', () => {
 
   it.each(reasons)('%s is retryable only where the fault is the service’s, or time mends it', reason => {
     const { status, retryable } = catalogue[reason]
-    const stays = ['too_many_resources', 'too_many_retained', 'too_many_persistent_sessions']
+    const stays = ['resources', 'things', 'retained', 'persistent_sessions'].map(what => `too_many_${what}`)
     const endsByItself = status === 429 && !stays.includes(reason)
     expect(retryable).toBe(status >= 500 || endsByItself)
   })

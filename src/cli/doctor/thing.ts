@@ -42,7 +42,7 @@ function topicFindings(principal: Principal, { thingId, topics = [] }: ListedThi
   const unserved = topics.filter(({ filter }) => !principal.topics?.some(outer => isWithin(filter, outer)))
   if (unserved.length === 0) return []
   const text = `neither the option topics of the server nor a source names all topics that the thing was granted: ${shownGrants(unserved)}`
-  const advice = `name them in the option topics, or grant the thing others: thingwire things topics ${thingId}`
+  const advice = `name them in the option topics or in a source, or grant the thing others: thingwire things topics ${thingId}`
   return [note('topics', text, advice)]
 }
 

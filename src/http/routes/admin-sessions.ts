@@ -49,7 +49,7 @@ export const createSession: Operation = {
   group: 'Credentials',
   summary: 'Mint a session for some or all things',
   description:
-    '`topics`: which topics besides those of things it may use, within the option `topics` of the server; `things` may then be ' +
+    '`topics`: which topics besides those of things it may use, within the option `topics` of the server or the topics of a source; `things` may then be ' +
     'empty. `read` allows to subscribe, `write` to publish.',
   credential: 'admin',
   body: { schema: sessionBody, example: { things: '*', access: 'read', expiresIn: 3600 } },

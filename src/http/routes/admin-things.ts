@@ -43,7 +43,7 @@ export const createThing: Operation = {
   group: 'Operator',
   summary: 'Create a thing',
   description:
-    '`topics`: which topics besides those of things it may use, within the option `topics` of the server. `read` allows to ' +
+    '`topics`: which topics besides those of things it may use, within the option `topics` of the server or the topics of a source. `read` allows to ' +
     'subscribe, `write` to publish.',
   credential: 'admin',
   body: { schema: createThingBody, example: { name: 'boat' }, optional: true },

@@ -46,7 +46,7 @@ describe('a publish on another topic that was not given', () => {
     const { service, thing, device } = await start()
     await device.publish(topic, 'ON')
     expect(await listOf(service, thing)).toEqual([
-      `not_a_write_topic: this client may not publish on \`${topic}\`: not within the option \`topics\` of the server.`,
+      `not_a_write_topic: this client may not publish on \`${topic}\`: not within the option \`topics\` of the server or the topics of a source.`,
     ])
   })
 
@@ -62,7 +62,7 @@ describe('a SUBSCRIBE to another topic that was not given', () => {
     const { service, thing, device } = await start()
     expect(await device.subscribeAll(['house/one/+', 'house/two/x', 'tele/#'])).toEqual([1, 128, 128])
     await eventually(() => listOf(service, thing)).toEqual([
-      'subscription_refused: SUBSCRIBE of the client `board` to `tele/#`: not within the option `topics` of the server.',
+      'subscription_refused: SUBSCRIBE of the client `board` to `tele/#`: not within the option `topics` of the server or the topics of a source.',
       'subscription_refused: SUBSCRIBE of the client `board` to `house/two/x`: the topics that it may subscribe to are house/one/#. ' +
         `\`thingwire things topics ${thing.thingId} --read-topic …\` replaces all its topics.`,
     ])
