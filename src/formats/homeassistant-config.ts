@@ -1,0 +1,223 @@
+import type { Unread } from './format.ts'
+import { membersOf, textOf } from './payload.ts'
+import { keyOf } from './reading.ts'
+import { type Path, readTemplate } from './template.ts'
+
+/** One value that a device publishes: a part of a fact. */
+export type Entity = {
+  /** The object id in the discovery topic, or the name of the component. */
+  readonly id: string
+  /** The state topic, in which levels in front may be `+`: gateways announce devices that any of them may hear. */
+  readonly topic: string
+  /** Where the value stands in the payload; empty: the payload is the value. */
+  readonly path: Path
+  readonly key: string
+  /** `raw`: the template computes, so that the member is stored as it is. */
+  readonly as: 'number' | 'text' | 'raw' | undefined
+  /** The texts of true and false. */
+  readonly on: string | undefined
+  readonly off: string | undefined
+  readonly name: string | undefined
+  readonly unit: string | undefined
+  readonly kind: string | undefined
+  readonly total: boolean | undefined
+  readonly decimals: number | undefined
+  readonly hidden: boolean | undefined
+}
+
+/** An entity with the key that says most, and others in case that another member has it. */
+export type AnnouncedEntity = Entity & { readonly otherKeys: () => readonly string[] }
+
+/** What one discovery message says. */
+export interface Announcement {
+  readonly device: string
+  readonly alias: string | undefined
+  readonly name: string | undefined
+  readonly entities: readonly AnnouncedEntity[]
+  readonly unread: readonly Unread[]
+}
+
+interface ConfigTopic {
+  readonly component: string
+  readonly node: string | undefined
+  readonly id: string
+}
+
+/** What the entities of a message share. */
+interface Shared {
+  /** The message. */
+  readonly config: Members
+  readonly name: string | undefined
+  /** All texts with which its object ids may begin. */
+  readonly names: readonly string[]
+}
+
+type Members = Readonly<Record<string, unknown>>
+
+/** Maximum number of components that are read of one message, and of entities of one device: a battery announces some 300. */
+export const mostOfDevice = 1_000
+/** Maximum length of a state topic, characters. */
+const longestTopic = 1_000
+/** A topic, in which levels in front may be `+`. */
+const stateTopic = /^(?:\+\/){0,3}[^+#]+$/
+const mostDecimals = 10
+/** A Zigbee address at the end of an identifier, `zigbee2mqtt_0x00158d00018255df`. */
+const zigbeeAddress = /_(0x[0-9a-f]{16})$/
+
+/** Components of Home Assistant whose state is one value. */
+const measured = new Set(['sensor', 'binary_sensor', 'number', 'switch', 'select', 'text'])
+const components = new Set(
+  [
+    ...measured,
+    'alarm_control_panel button camera climate cover date datetime device device_automation device_tracker event fan',
+    'humidifier image lawn_mower light lock notify scene siren tag time update vacuum valve water_heater',
+  ].flatMap(names => names.split(' ')),
+)
+
+/** The parts of a discovery topic, `<prefix>/<component>/[<node>/]<object id>/config`; undefined for any other topic. */
+export function configTopicOf(topic: string): ConfigTopic | undefined {
+  if (!topic.endsWith('/config')) return undefined
+  const levels = topic.split('/')
+  const id = levels.at(-2) ?? ''
+  const middle = levels.at(-3) ?? ''
+  const before = levels.length > 4 ? (levels.at(-4) ?? '') : ''
+  if (components.has(before)) return { component: before, node: middle, id }
+  return levels.length > 3 && components.has(middle) ? { component: middle, node: undefined, id } : undefined
+}
+
+/** Whether discovery messages of a component may announce an entity that is read. */
+export function isRead({ component }: ConfigTopic): boolean {
+  return component === 'device' || measured.has(component)
+}
+
+/** Reads a discovery message. Members have long names, or those that Home Assistant abbreviates them to. */
+export function readConfig({ component, node, id }: ConfigTopic, config: Members): Announcement {
+  const described = membersOf(config.device ?? config.dev) ?? {}
+  const name = textOf(described.name)
+  const identifiers = identifiersOf(described)
+  const device = identifiers[0] ?? node ?? id
+  const names = [...identifiers, name ?? '', node ?? '']
+  const shared: Shared = { config, name, names }
+  const entities: AnnouncedEntity[] = []
+  const unread: Unread[] = []
+  const add = (platform: unknown, members: Members, part: string, place: string) => {
+    const found = entityOf(platform, members, part, shared)
+    if (found && 'reason' in found) unread.push({ place: place + found.place, reason: found.reason })
+    else if (found) entities.push(found)
+  }
+  if (component === 'device') {
+    const parts = Object.entries(membersOf(config.components ?? config.cmps) ?? {})
+    for (const [part, value] of parts.slice(0, mostOfDevice)) {
+      const members = membersOf(value) ?? {}
+      const isRemoved = Object.keys(members).length === 1
+      if (!isRemoved) add(members.platform ?? members.p, members, part, `components.${part.slice(0, 100)}.`)
+    }
+    if (parts.length > mostOfDevice)
+      unread.push({
+        place: 'components',
+        reason: `must be at most ${mostOfDevice}, but they are ${parts.length}`,
+      })
+  } else add(component, config, id, '')
+  return { device, alias: zigbeeAddress.exec(device)?.[1], name, entities, unread }
+}
+
+/** `identifiers`; without them the addresses of `connections`, MAC addresses first. */
+function identifiersOf(device: Members): string[] {
+  const identifiers = textsOf(device.identifiers ?? device.ids)
+  if (identifiers.length > 0) return identifiers
+  const connections = device.connections ?? device.cns
+  const pairs = Array.isArray(connections) ? connections.filter(Array.isArray).slice(0, 10) : []
+  const [mac] = pairs.filter(([type]) => type === 'mac')
+  return textsOf([mac, ...pairs].flatMap(pair => (pair ? [pair[1]] : [])))
+}
+
+function textsOf(value: unknown): string[] {
+  const values = Array.isArray(value) ? value.slice(0, 10) : [value]
+  return values
+    .map(text => textOf(typeof text === 'number' ? String(text) : text))
+    .filter(text => text !== undefined)
+}
+
+/** The entity that one component announces; undefined if it has no state that is read. */
+function entityOf(
+  platform: unknown,
+  members: Members,
+  id: string,
+  shared: Shared,
+): AnnouncedEntity | Unread | undefined {
+  const topic = stateTopicOf(members, shared.config)
+  if (topic === undefined || typeof platform !== 'string' || !measured.has(platform)) return undefined
+  if (!stateTopic.test(topic))
+    return {
+      place: 'state_topic',
+      reason:
+        'must be a topic, in which + may stand for at most three levels in front, but it is another filter',
+    }
+  const template = members.value_template ?? members.val_tpl ?? ''
+  const reading = template === '' ? bare : readTemplate(String(template))
+  if ('reason' in reading) return { place: 'value_template', reason: reading.reason }
+  const { path, computes } = reading
+  const isSwitch = !computes && (platform === 'binary_sensor' || platform === 'switch')
+  const unit = textOf(members.unit_of_measurement ?? members.unit_of_meas)
+  const stateClass = textOf(members.state_class ?? members.stat_cla)
+  const decimals = members.suggested_display_precision ?? members.sug_dsp_prc ?? reading.decimals
+  const isNumber = platform === 'number' || (platform === 'sensor' && (unit ?? stateClass) !== undefined)
+  const isText = platform === 'select' || platform === 'text'
+  const own = () => withoutDevice(id, shared.names)
+  // `value` says no more than the payload itself.
+  const isNamed = path.length > 1 || (path.length === 1 && path[0] !== 'value')
+  return {
+    id,
+    topic,
+    path,
+    key: isNamed ? keyOf(path.join('.')) : keyOf(own()),
+    otherKeys: () => (isNamed ? [keyOf(own()), keyOf(own(), path.join('.'))] : [keyOf(platform, own())]),
+    as: computes ? 'raw' : isNumber ? 'number' : isText ? 'text' : undefined,
+    on: isSwitch
+      ? String(members.state_on ?? members.stat_on ?? members.payload_on ?? members.pl_on ?? 'ON')
+      : undefined,
+    off: isSwitch
+      ? String(members.state_off ?? members.stat_off ?? members.payload_off ?? members.pl_off ?? 'OFF')
+      : undefined,
+    name: nameOf(members.name, shared.name),
+    unit: computes ? undefined : unit,
+    kind: computes ? undefined : textOf(members.device_class ?? members.dev_cla),
+    total: (!computes && stateClass?.startsWith('total')) || undefined,
+    decimals: computes || !isDecimals(decimals) ? undefined : decimals,
+    hidden: (members.enabled_by_default ?? members.en) === false || undefined,
+  }
+}
+
+const bare = { path: [], computes: false, decimals: undefined }
+
+/** The state topic; `~` at its beginning or end stands for the member `~`. */
+function stateTopicOf(members: Members, config: Members): string | undefined {
+  const topic = textOf(
+    members.state_topic ?? members.stat_t ?? config.state_topic ?? config.stat_t,
+    longestTopic,
+  )
+  const base = members['~'] ?? config['~']
+  if (topic === undefined || typeof base !== 'string' || base.length > longestTopic) return topic
+  if (topic.startsWith('~')) return base + topic.slice(1)
+  return topic.endsWith('~') ? topic.slice(0, -1) + base : topic
+}
+
+/** An object id without the name of the device in front: `temperature` for `kitchen_temperature` of the device Kitchen. */
+function withoutDevice(id: string, names: readonly string[]): string {
+  const begin = plain(id)
+  const lengths = names.map(name => (begin.startsWith(plain(name)) ? name.length : 0))
+  return id.slice(Math.max(...lengths)).replace(/^[^A-Za-z0-9]+/, '') || id
+}
+
+const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, '_')
+
+/** The name of an entity, without the name of its device in front; null stands for the name of the device. */
+function nameOf(name: unknown, device: string | undefined): string | undefined {
+  if (name === null) return device
+  const text = textOf(name)
+  return device !== undefined && text?.startsWith(`${device} `) ? text.slice(device.length + 1) : text
+}
+
+function isDecimals(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= mostDecimals
+}
