@@ -25,8 +25,12 @@ export type Entity = {
   readonly hidden: boolean | undefined
 }
 
-/** An entity with the key that says most, and others in case that another member has it. */
-export type AnnouncedEntity = Entity & { readonly otherKeys: () => readonly string[] }
+export interface AnnouncedEntity {
+  /** With the key that says most. */
+  readonly entity: Entity
+  /** Keys in case that another member has that one. */
+  readonly otherKeys: () => readonly string[]
+}
 
 /** What one discovery message says. */
 export interface Announcement {
@@ -34,7 +38,6 @@ export interface Announcement {
   readonly alias: string | undefined
   readonly name: string | undefined
   readonly entities: readonly AnnouncedEntity[]
-  readonly unread: readonly Unread[]
 }
 
 interface ConfigTopic {
@@ -77,12 +80,15 @@ const components = new Set(
 /** The parts of a discovery topic, `<prefix>/<component>/[<node>/]<object id>/config`; undefined for any other topic. */
 export function configTopicOf(topic: string): ConfigTopic | undefined {
   if (!topic.endsWith('/config')) return undefined
-  const levels = topic.split('/')
-  const id = levels.at(-2) ?? ''
-  const middle = levels.at(-3) ?? ''
-  const before = levels.length > 4 ? (levels.at(-4) ?? '') : ''
-  if (components.has(before)) return { component: before, node: middle, id }
-  return levels.length > 3 && components.has(middle) ? { component: middle, node: undefined, id } : undefined
+  const idAt = topic.lastIndexOf('/', topic.length - '/config'.length - 1) + 1
+  const middleAt = topic.lastIndexOf('/', idAt - 2) + 1
+  if (middleAt < 2) return undefined
+  const id = topic.slice(idAt, -'/config'.length)
+  const middle = topic.slice(middleAt, idAt - 1)
+  const beforeAt = topic.lastIndexOf('/', middleAt - 2) + 1
+  const before = topic.slice(beforeAt, middleAt - 1)
+  if (beforeAt > 1 && components.has(before)) return { component: before, node: middle, id }
+  return components.has(middle) ? { component: middle, node: undefined, id } : undefined
 }
 
 /** Whether discovery messages of a component may announce an entity that is read. */
@@ -90,8 +96,16 @@ export function isRead({ component }: ConfigTopic): boolean {
   return component === 'device' || measured.has(component)
 }
 
-/** Reads a discovery message. Members have long names, or those that Home Assistant abbreviates them to. */
-export function readConfig({ component, node, id }: ConfigTopic, config: Members): Announcement {
+/**
+ * Reads a discovery message. Members have long names, or those that Home Assistant abbreviates them to.
+ *
+ * @param unread where entities that are not read are named
+ */
+export function readConfig(
+  { component, node, id }: ConfigTopic,
+  config: Members,
+  unread: Unread[],
+): Announcement {
   const described = membersOf(config.device ?? config.dev) ?? {}
   const name = textOf(described.name)
   const identifiers = identifiersOf(described)
@@ -99,7 +113,6 @@ export function readConfig({ component, node, id }: ConfigTopic, config: Members
   const names = [...identifiers, name ?? '', node ?? '']
   const shared: Shared = { config, name, names }
   const entities: AnnouncedEntity[] = []
-  const unread: Unread[] = []
   const add = (platform: unknown, members: Members, part: string, place: string) => {
     const found = entityOf(platform, members, part, shared)
     if (found && 'reason' in found) unread.push({ place: place + found.place, reason: found.reason })
@@ -118,7 +131,7 @@ export function readConfig({ component, node, id }: ConfigTopic, config: Members
         reason: `must be at most ${mostOfDevice}, but they are ${parts.length}`,
       })
   } else add(component, config, id, '')
-  return { device, alias: zigbeeAddress.exec(device)?.[1], name, entities, unread }
+  return { device, alias: zigbeeAddress.exec(device)?.[1], name, entities }
 }
 
 /** `identifiers`; without them the addresses of `connections`, MAC addresses first. */
@@ -132,10 +145,12 @@ function identifiersOf(device: Members): string[] {
 }
 
 function textsOf(value: unknown): string[] {
-  const values = Array.isArray(value) ? value.slice(0, 10) : [value]
-  return values
-    .map(text => textOf(typeof text === 'number' ? String(text) : text))
-    .filter(text => text !== undefined)
+  const texts: string[] = []
+  for (const member of Array.isArray(value) ? value.slice(0, 10) : [value]) {
+    const text = textOf(typeof member === 'number' ? String(member) : member)
+    if (text !== undefined) texts.push(text)
+  }
+  return texts
 }
 
 /** The entity that one component announces; undefined if it has no state that is read. */
@@ -154,7 +169,7 @@ function entityOf(
         'must be a topic, in which + may stand for at most three levels in front, but it is another filter',
     }
   const template = members.value_template ?? members.val_tpl ?? ''
-  const reading = template === '' ? bare : readTemplate(String(template))
+  const reading = template === '' ? bare : readTemplate(typeof template === 'string' ? template : '')
   if ('reason' in reading) return { place: 'value_template', reason: reading.reason }
   const { path, computes } = reading
   const isSwitch = !computes && (platform === 'binary_sensor' || platform === 'switch')
@@ -166,18 +181,17 @@ function entityOf(
   const own = () => withoutDevice(id, shared.names)
   // `value` says no more than the payload itself.
   const isNamed = path.length > 1 || (path.length === 1 && path[0] !== 'value')
-  return {
+  const entity: Entity = {
     id,
     topic,
     path,
-    key: isNamed ? keyOf(path.join('.')) : keyOf(own()),
-    otherKeys: () => (isNamed ? [keyOf(own()), keyOf(own(), path.join('.'))] : [keyOf(platform, own())]),
+    key: isNamed ? reading.key : keyOf(own()),
     as: computes ? 'raw' : isNumber ? 'number' : isText ? 'text' : undefined,
     on: isSwitch
-      ? String(members.state_on ?? members.stat_on ?? members.payload_on ?? members.pl_on ?? 'ON')
+      ? spelled(members.state_on ?? members.stat_on ?? members.payload_on ?? members.pl_on, 'ON')
       : undefined,
     off: isSwitch
-      ? String(members.state_off ?? members.stat_off ?? members.payload_off ?? members.pl_off ?? 'OFF')
+      ? spelled(members.state_off ?? members.stat_off ?? members.payload_off ?? members.pl_off, 'OFF')
       : undefined,
     name: nameOf(members.name, shared.name),
     unit: computes ? undefined : unit,
@@ -186,9 +200,11 @@ function entityOf(
     decimals: computes || !isDecimals(decimals) ? undefined : decimals,
     hidden: (members.enabled_by_default ?? members.en) === false || undefined,
   }
+  const otherKeys = () => (isNamed ? [keyOf(own()), keyOf(own(), path.join('.'))] : [keyOf(platform, own())])
+  return { entity, otherKeys }
 }
 
-const bare = { path: [], computes: false, decimals: undefined }
+const bare = { path: [], key: '', computes: false, decimals: undefined }
 
 /** The state topic; `~` at its beginning or end stands for the member `~`. */
 function stateTopicOf(members: Members, config: Members): string | undefined {
@@ -200,6 +216,11 @@ function stateTopicOf(members: Members, config: Members): string | undefined {
   if (topic === undefined || typeof base !== 'string' || base.length > longestTopic) return topic
   if (topic.startsWith('~')) return base + topic.slice(1)
   return topic.endsWith('~') ? topic.slice(0, -1) + base : topic
+}
+
+/** The text of a state, which may be a number or a boolean. */
+function spelled(state: unknown, otherwise: string): string {
+  return typeof state === 'object' || state === undefined ? otherwise : String(state)
 }
 
 /** An object id without the name of the device in front: `temperature` for `kitchen_temperature` of the device Kitchen. */

@@ -64,11 +64,11 @@ export class StateTopics {
 
   /** What a message on a topic feeds. */
   of(topic: string): readonly Fed[] {
-    const [first, ...others] = this.#matching(topic)
-    if (!first) return []
-    if (others.length > 0) return fedBy([first, ...others])
-    first.fed ??= fedBy([first])
-    return first.fed
+    const topics = this.#matching(topic)
+    const [only] = topics
+    if (!only || topics.length > 1) return fedBy(topics)
+    only.fed ??= fedBy(topics)
+    return only.fed
   }
 
   #put(name: string, topic: StateTopic): void {
@@ -164,6 +164,7 @@ function memberAt(json: unknown, path: Path): unknown {
 
 /** A bare payload is read as other bare texts are; a text in JSON stays one, unless the entity is a number. */
 function readingOf({ as, on, off, path }: Entity, value: unknown): unknown {
+  if (typeof value === 'object') return value
   if (on !== undefined && off !== undefined) {
     if (isState(value, on)) return true
     if (isState(value, off)) return false

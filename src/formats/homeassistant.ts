@@ -27,8 +27,8 @@ const reserved = new Set(['__proto__', 'constructor', 'prototype'])
 interface Device {
   /** By discovery topic. */
   readonly messages: Map<string, Learned>
-  /** The member that has each key, and how many entities read it. */
-  readonly keys: Map<string, { readonly member: string; readonly uses: number }>
+  /** The entity that has each key, and how many read the same member. */
+  readonly keys: Map<string, { readonly entity: Entity; readonly uses: number }>
   entities: number
 }
 
@@ -55,8 +55,8 @@ class HomeAssistantReader implements SourceReader {
     const decoded = decode(payload)
     if (!decoded?.members) return unreadable(decoded, 'a JSON object')
     if (decoded.members.migrate_discovery === true) return nothing
-    const announcement = readConfig(config, decoded.members)
-    const unread = [...announcement.unread]
+    const unread: Unread[] = []
+    const announcement = readConfig(config, decoded.members, unread)
     return this.#outcome(topic, this.#fitted(topic, announcement, unread), unread)
   }
 
@@ -73,7 +73,7 @@ class HomeAssistantReader implements SourceReader {
     this.#entities += learned.entities.length
     for (const entity of learned.entities) {
       const uses = device.keys.get(entity.key)?.uses ?? 0
-      device.keys.set(entity.key, { member: memberOf(entity), uses: uses + 1 })
+      device.keys.set(entity.key, { entity, uses: uses + 1 })
     }
     this.#states.add(learned)
   }
@@ -131,21 +131,25 @@ class HomeAssistantReader implements SourceReader {
         place: '',
         reason: `must add at most ${room} entities (a device has at most ${mostOfDevice}, a source ${mostOfSource}), but it adds ${entities.length}`,
       })
-    const ownKeys = new Map(own.map(entity => [identityOf(entity), entity.key]))
-    const used = new Map<string, string>()
+    // Most messages announce one entity, and many come at once: no maps for those.
+    const before = own.length > 1 ? new Map(own.map(entity => [entity.id, entity])) : undefined
+    const used = entities.length > 1 ? new Map<string, Entity>() : undefined
     const fitted: Entity[] = []
-    for (const { otherKeys, ...entity } of entities.slice(0, room)) {
-      const member = memberOf(entity)
-      const isFree = (key: string) => (used.get(key) ?? known?.keys.get(key)?.member ?? member) === member
-      const ownKey = ownKeys.size > 0 ? ownKeys.get(identityOf(entity)) : undefined
+    for (const { entity, otherKeys } of entities.slice(0, room)) {
+      const isFree = (key: string) => {
+        const holder = used?.get(key) ?? known?.keys.get(key)?.entity
+        return !holder || (holder.topic === entity.topic && isSamePath(holder, entity))
+      }
+      const same = before ? before.get(entity.id) : own[0]
+      const ownKey = same?.id === entity.id && isSamePath(same, entity) ? same.key : undefined
       const key = ownKey ?? (isFree(entity.key) ? entity.key : otherKeys().find(isFree))
       if (key === undefined) {
         const reason = `must have a key of its own, but ${entity.key} is taken`
         unread.push({ place: entity.id.slice(0, 100), reason })
         continue
       }
-      used.set(key, member)
-      fitted.push({ ...entity, key })
+      used?.set(key, entity)
+      fitted.push(key === entity.key ? entity : { ...entity, key })
     }
     return fitted.length > 0 ? { device, alias, name, entities: fitted } : undefined
   }
@@ -153,25 +157,49 @@ class HomeAssistantReader implements SourceReader {
   /** The outcome of a discovery message. @param learned undefined: the message announces nothing that is read */
   #outcome(topic: string, learned: Learned | undefined, unread: readonly Unread[]): Outcome {
     const former = this.#learned.get(topic)
-    const outcome = unread.length > 0 ? { readings: [], unread } : nothing
-    if (!former && !learned) return outcome
-    if (former && learned && JSON.stringify(former) === JSON.stringify(learned)) return outcome
-    const left = former && former.device !== learned?.device ? [former.device] : []
-    const gone = left.filter(device => this.#devices.get(device)?.messages.size === 1)
-    return {
-      ...outcome,
-      facts: new Map([[topic, learned ?? null]]),
-      described: [...(learned ? [learned.device] : []), ...(gone.length > 0 ? [] : left)],
-      gone,
+    if (former ? learned && isSame(former, learned) : !learned) return { readings: [], unread }
+    const facts = new Map<string, Fact | null>().set(topic, learned ?? null)
+    const described = learned ? [learned.device] : []
+    const gone: string[] = []
+    if (former && former.device !== learned?.device) {
+      const isGone = this.#devices.get(former.device)?.messages.size === 1
+      ;(isGone ? gone : described).push(former.device)
     }
+    return { readings: [], facts, described, gone, unread }
   }
 }
 
-/** A member of the messages on a topic, as one text. */
-const memberOf = ({ topic, path }: Pick<Entity, 'topic' | 'path'>) => [topic, ...path].join('\n')
+/** Whether a discovery message says again what is known. A bridge repeats all of them when it starts. */
+function isSame(former: Learned, learned: Learned): boolean {
+  return (
+    former.device === learned.device &&
+    former.name === learned.name &&
+    former.entities.length === learned.entities.length &&
+    learned.entities.every((entity, at) => {
+      const before = former.entities[at]
+      return before && isSamePath(before, entity) && plainMembers.every(name => before[name] === entity[name])
+    })
+  )
+}
 
-/** What an entity reads, whatever its topic is called now. */
-const identityOf = ({ id, path }: Pick<Entity, 'id' | 'path'>) => [id, ...path].join('\n')
+const plainMembers = [
+  'id',
+  'topic',
+  'key',
+  'as',
+  'on',
+  'off',
+  'name',
+  'unit',
+  'kind',
+  'total',
+  'decimals',
+  'hidden',
+] as const
+
+function isSamePath({ path }: Entity, other: Entity): boolean {
+  return path.length === other.path.length && path.every((name, at) => other.path[at] === name)
+}
 
 function descriptionOf({ name, unit, kind, total, decimals, hidden }: Entity): ResourceDescription {
   const members = { name, unit, kind, total, decimals, hidden }

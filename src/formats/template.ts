@@ -1,16 +1,22 @@
+import { keyOf } from './reading.ts'
+
 /** Names and indexes from the top of a JSON payload to a member; empty: the payload itself. */
 export type Path = readonly (string | number)[]
 
 /** What a template reads of a message: one member, or the reason why it is not read. */
-export type TemplateReading =
-  | {
-      readonly path: Path
-      /** Whether the result may be another value than the member. */
-      readonly computes: boolean
-      /** Decimals that the template rounds to. */
-      readonly decimals?: number
-    }
-  | { readonly reason: string }
+export type TemplateReading = (Member & { /** The names of the path. */ readonly key: string }) | Refusal
+
+interface Member {
+  readonly path: Path
+  /** Whether the result may be another value than the member. */
+  readonly computes: boolean
+  /** Decimals that the template rounds to. */
+  readonly decimals?: number
+}
+
+interface Refusal {
+  readonly reason: string
+}
 
 const longestTemplate = 4_096
 const deepestParentheses = 8
@@ -36,7 +42,8 @@ export function readTemplate(template: string): TemplateReading {
   const known = recent.get(template)
   if (known) return known
   if (recent.size >= mostRecent) recent.clear()
-  const reading = read(template)
+  const found = read(template)
+  const reading = 'reason' in found ? found : { ...found, key: keyOf(found.path.join('.')) }
   recent.set(template, reading)
   return reading
 }
@@ -45,7 +52,7 @@ export function readTemplate(template: string): TemplateReading {
 const recent = new Map<string, TemplateReading>()
 const mostRecent = 1_000
 
-function read(template: string): TemplateReading {
+function read(template: string): Member | Refusal {
   if (template.length > longestTemplate)
     return { reason: `must have at most ${longestTemplate} characters, but it has ${template.length}` }
   return new Look(template).plain() ?? mentioned(template)
@@ -62,7 +69,7 @@ class Look {
   }
 
   /** `{{ operand }}`, `{{ operand if guards else literal }}`, `{% if guards %}{{ operand }}{% endif %}` */
-  plain(): TemplateReading | undefined {
+  plain(): Member | undefined {
     const before = this.#take(/\s*\{%[-+]?\s*if\b/y) ? this.#guards() : []
     if (!before || (this.#at > 0 && !this.#take(/\s*[-+]?%\}/y))) return undefined
     const isBlock = this.#at > 0
@@ -157,7 +164,7 @@ class Look {
 }
 
 /** What a template reads that computes a value, by the members that it mentions. */
-function mentioned(template: string): TemplateReading {
+function mentioned(template: string): Member | Refusal {
   if (foreign.test(template))
     return { reason: 'must read the message alone, but it reads the clock or states of Home Assistant' }
   const paths = new Look(template).mentions()

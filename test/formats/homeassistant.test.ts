@@ -266,24 +266,22 @@ describe('homeassistant', () => {
       return outcome
     }
     const [one, two] = ['homeassistant/sensor/one/config', 'homeassistant/sensor/two/config']
-    expect(send(one, '')).toEqual({ readings: [] })
-    expect(send(one, JSON.stringify(pulse)).described).toEqual(['plug'])
-    expect(send(two, JSON.stringify(pulse)).described).toEqual(['plug'])
-    expect(send(two, JSON.stringify(pulse))).toEqual({ readings: [] })
-    expect(send(one, '{"migrate_discovery":true}')).toEqual({ readings: [] })
-    expect(send(one, '')).toEqual({
-      readings: [],
-      facts: new Map([[one, null]]),
-      described: ['plug'],
-      gone: [],
-    })
-    expect(reader.knows('plug/state')).toBe('fact')
-    expect(send(two, '')).toEqual({
-      readings: [],
-      facts: new Map([[two, null]]),
-      described: [],
-      gone: ['plug'],
-    })
+    const config = JSON.stringify(pulse)
+    const cases: [string, string, Partial<Outcome>][] = [
+      [one, '', {}],
+      [one, config, { described: ['plug'], gone: [] }],
+      [two, config, { described: ['plug'], gone: [] }],
+      [two, config, {}],
+      [one, '{"migrate_discovery":true}', {}],
+      [one, '', { facts: new Map([[one, null]]), described: ['plug'], gone: [] }],
+      [two, '', { facts: new Map([[two, null]]), described: [], gone: ['plug'] }],
+    ]
+    for (const [topic, payload, expected] of cases) {
+      const { readings, unread = [], ...outcome } = send(topic, payload)
+      expect([readings, unread]).toEqual([[], []])
+      expect(outcome).toMatchObject(expected)
+      if (!expected.gone) expect(outcome).toEqual({})
+    }
     expect(reader.knows('plug/state')).toBeUndefined()
     expect(reader.describe('plug')).toBeUndefined()
   })
@@ -388,5 +386,46 @@ describe('homeassistant', () => {
         reason: 'must add at most 0 entities (a device has at most 1000, a source 20000), but it adds 1',
       },
     ])
+  })
+
+  it('reads any value in any place of a discovery message', () => {
+    const odd: readonly unknown[] = [
+      null,
+      true,
+      0,
+      1e308,
+      '',
+      'x',
+      [],
+      [[]],
+      [null],
+      {},
+      { toString: 1 },
+      [{ toString: 1 }],
+      'x'.repeat(5_000),
+    ]
+    const members = {
+      ...pulse,
+      name: 'P',
+      state_class: 'total',
+      payload_on: 1,
+      suggested_display_precision: 1,
+      '~': 'x',
+    }
+    for (const name of Object.keys(members)) {
+      for (const value of odd) {
+        const { describe } = play(
+          homeAssistant,
+          announced(
+            { 'switch/x': { ...members, [name]: value }, 'device/y': { cmps: { y: value }, device: value } },
+            { 'plug/state': { power: value }, plug: value },
+          ),
+        )
+        for (const text of Object.values(describe('plug')?.resources.power ?? {}).filter(
+          text => typeof text === 'string',
+        ))
+          expect(text.length).toBeLessThanOrEqual(200)
+      }
+    }
   })
 })
