@@ -53,6 +53,8 @@ interface Shared {
   readonly name: string | undefined
   /** All texts with which its object ids may begin. */
   readonly names: readonly string[]
+  /** Characters of templates that are still looked at. */
+  room: number
 }
 
 type Members = Readonly<Record<string, unknown>>
@@ -63,6 +65,8 @@ export const mostOfDevice = 1_000
 const longestTopic = 1_000
 /** A topic, in which levels in front may be `+`. */
 const stateTopic = /^(?:\+\/){0,3}[^+#]+$/
+/** Maximum number of characters of all templates of a message. A device with 1,000 entities has 50,000. */
+const mostTemplates = 65_536
 const mostDecimals = 10
 /** A Zigbee address at the end of an identifier, `zigbee2mqtt_0x00158d00018255df`. */
 const zigbeeAddress = /_(0x[0-9a-f]{16})$/
@@ -111,7 +115,7 @@ export function readConfig(
   const identifiers = identifiersOf(described)
   const device = identifiers[0] ?? node ?? id
   const names = [...identifiers, name ?? '', node ?? '']
-  const shared: Shared = { config, name, names }
+  const shared: Shared = { config, name, names, room: mostTemplates }
   const entities: AnnouncedEntity[] = []
   const add = (platform: unknown, members: Members, part: string, place: string) => {
     const found = entityOf(platform, members, part, shared)
@@ -168,8 +172,15 @@ function entityOf(
       reason:
         'must be a topic, in which + may stand for at most three levels in front, but it is another filter',
     }
-  const template = members.value_template ?? members.val_tpl ?? ''
-  const reading = template === '' ? bare : readTemplate(typeof template === 'string' ? template : '')
+  const wanted = members.value_template ?? members.val_tpl ?? ''
+  const template = typeof wanted === 'string' ? wanted : '{{}}'
+  shared.room -= template.length
+  if (shared.room < 0)
+    return {
+      place: 'value_template',
+      reason: `must be at most ${mostTemplates} characters with the other templates of the message, but it is more`,
+    }
+  const reading = template === '' ? bare : readTemplate(template)
   if ('reason' in reading) return { place: 'value_template', reason: reading.reason }
   const { path, computes } = reading
   const isSwitch = !computes && (platform === 'binary_sensor' || platform === 'switch')

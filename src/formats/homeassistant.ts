@@ -99,8 +99,10 @@ class HomeAssistantReader implements SourceReader {
     if (!known) return undefined
     const best = new Map<string, Entity>()
     let name: string | undefined
+    let alias: string | undefined
     for (const learned of known.messages.values()) {
       name ??= learned.name
+      alias ??= learned.alias
       for (const entity of learned.entities) {
         const former = best.get(entity.key)
         if (!former || isBetter(entity, former)) best.set(entity.key, entity)
@@ -109,7 +111,11 @@ class HomeAssistantReader implements SourceReader {
     const resources = [...best]
       .filter(([key]) => !reserved.has(key))
       .map(([key, entity]) => [key, descriptionOf(entity)])
-    return { ...(name !== undefined && { name }), resources: Object.fromEntries(resources) }
+    return {
+      ...(name !== undefined && { name }),
+      ...(alias !== undefined && { alias }),
+      resources: Object.fromEntries(resources),
+    }
   }
 
   /**
@@ -129,7 +135,7 @@ class HomeAssistantReader implements SourceReader {
     if (entities.length > room)
       unread.push({
         place: '',
-        reason: `must add at most ${room} entities (a device has at most ${mostOfDevice}, a source ${mostOfSource}), but it adds ${entities.length}`,
+        reason: `must be at most ${room} entities more (${mostOfDevice} of a device, ${mostOfSource} of a source), but it is ${entities.length}`,
       })
     // Most messages announce one entity, and many come at once: no maps for those.
     const before = own.length > 1 ? new Map(own.map(entity => [entity.id, entity])) : undefined
@@ -144,7 +150,7 @@ class HomeAssistantReader implements SourceReader {
       const ownKey = same?.id === entity.id && isSamePath(same, entity) ? same.key : undefined
       const key = ownKey ?? (isFree(entity.key) ? entity.key : otherKeys().find(isFree))
       if (key === undefined) {
-        const reason = `must have a key of its own, but ${entity.key} is taken`
+        const reason = `must be the only entity with the key ${entity.key}, but it is not`
         unread.push({ place: entity.id.slice(0, 100), reason })
         continue
       }

@@ -1,6 +1,6 @@
 import { chirpstack } from './chirpstack.ts'
 import type { OwnFormat, SourceFormat } from './format.ts'
-import { homeassistant } from './homeassistant.ts'
+import { homeAssistant } from './homeassistant.ts'
 import { influxFormat } from './influx.ts'
 import { jsonFormat } from './json.ts'
 import { levels, patternMistake } from './levels.ts'
@@ -17,7 +17,7 @@ export const ownFormats: ReadonlyMap<string, OwnFormat> = new Map(
 )
 
 /** The formats of what a house publishes: a source that is made without formats has these, and has all topics. */
-const ofHouse: readonly SourceFormat[] = [tasmota, zigbee2mqtt, shelly, homeassistant]
+const ofHouse: readonly SourceFormat[] = [tasmota, zigbee2mqtt, shelly, homeAssistant]
 
 /** The formats of sources by name. A new format is one line here. */
 export const sourceFormats: ReadonlyMap<string, SourceFormat> = new Map(

@@ -18,7 +18,8 @@ interface Refusal {
   readonly reason: string
 }
 
-const longestTemplate = 4_096
+/** Maximum length of a template, characters. The longest of the samples has 300. */
+const longestTemplate = 1_024
 const deepestParentheses = 8
 
 /** Filters that leave a number as it is in its unit, and a text as it is: rounding and defaults do. */
@@ -39,10 +40,12 @@ const literal = /\s*(?:'[^'\\]*'|"[^"\\]*"|-?[\d.]+|none|true|false)\s*/iy
  * reads `a`, and so does `{{ value_json.a / 1000 }}`, which computes another value.
  */
 export function readTemplate(template: string): TemplateReading {
+  if (template.length > longestTemplate)
+    return { reason: `must be at most ${longestTemplate} characters, but it is ${template.length}` }
   const known = recent.get(template)
   if (known) return known
   if (recent.size >= mostRecent) recent.clear()
-  const found = read(template)
+  const found = new Look(template).plain() ?? mentioned(template)
   const reading = 'reason' in found ? found : { ...found, key: keyOf(found.path.join('.')) }
   recent.set(template, reading)
   return reading
@@ -51,12 +54,6 @@ export function readTemplate(template: string): TemplateReading {
 /** Devices of a kind announce the same templates, so that most have been looked at before. */
 const recent = new Map<string, TemplateReading>()
 const mostRecent = 1_000
-
-function read(template: string): Member | Refusal {
-  if (template.length > longestTemplate)
-    return { reason: `must have at most ${longestTemplate} characters, but it has ${template.length}` }
-  return new Look(template).plain() ?? mentioned(template)
-}
 
 /** Recognizes templates that give a member as it is. Each method goes on in the text if it finds its part, and stays if it does not. */
 class Look {
@@ -88,7 +85,7 @@ class Look {
 
   /** A member with filters, perhaps in parentheses or in `float()`. */
   #operand(depth: number): Path | undefined {
-    const isNested = depth < deepestParentheses && this.#take(/\s*(?:float|int)?\s*\(/y) !== null
+    const isNested = depth < deepestParentheses && this.#take(/\s*(?:(?:float|int)\s*)?\(/y) !== null
     const path = isNested ? this.#operand(depth + 1) : this.#reference()
     if (!path) return undefined
     if (isNested && this.#take(/\s*,/y) && !this.#take(literal)) return undefined
@@ -166,16 +163,19 @@ class Look {
 /** What a template reads that computes a value, by the members that it mentions. */
 function mentioned(template: string): Member | Refusal {
   if (foreign.test(template))
-    return { reason: 'must read the message alone, but it reads the clock or states of Home Assistant' }
+    return {
+      reason:
+        'must be a template that reads the message alone, but it reads the clock or states of Home Assistant',
+    }
   const paths = new Look(template).mentions()
   const path = paths.reduce<Path>((longest, other) => (other.length > longest.length ? other : longest), [])
   const other = paths.find(candidate => !isWithin(candidate, path))
   if (other)
     return {
-      reason: `must read one member, but it reads several, such as ${named(path)} and ${named(other)}`,
+      reason: `must be a template that reads one member, but it reads several, such as ${named(path)} and ${named(other)}`,
     }
   if (path.length === 0 && !/(?<![\w.'"])value\b/.test(template))
-    return { reason: 'must read one member, but it reads none by name' }
+    return { reason: 'must be a template that reads one member, but it reads none by name' }
   return { path, computes: true }
 }
 

@@ -36,7 +36,10 @@ describe('readTemplate(), by the templates of devices', () => {
       if (reads === 'none') {
         expect(records).toEqual([])
         expect(unread).toEqual([
-          { place: 'value_template', reason: expect.stringMatching(/^must read .*, but it reads /) },
+          {
+            place: 'value_template',
+            reason: expect.stringMatching(/^must be a template that reads .*, but it reads /),
+          },
         ])
         return
       }
