@@ -47,6 +47,13 @@ export interface Access {
    * @throws ThingwireError invalid_session, forbidden, unknown_thing
    */
   authoriseAgain(credentialHash: string, thingId: string, action: Action): Promise<void>
+  /**
+   * The source that a credential belongs to.
+   *
+   * @param sourceId the source that it must be; undefined: any
+   * @throws ThingwireError missing_credential, invalid_session, forbidden; not_found if `sourceId` does not have the form of an id
+   */
+  authoriseSource(credential: string | undefined, sourceId?: string): Promise<SourcePrincipal>
   /** Id of the thing to which a live token belongs. @throws ThingwireError unknown_thing_token */
   thingOfToken(token: string): Promise<string>
   /**
@@ -278,14 +285,35 @@ export interface SourceMessages {
    * Stores the records that the formats of the source find in a message. Messages are read in the order of the calls.
    *
    * @returns a promise that resolves when all of these records are durable; what could not be read or stored is on the source's list
-   * @throws LockLost @throws ThingwireError if the store fails: the message is not acknowledged and should be sent again
+   * @throws LockLost @throws ThingwireError if the store fails: the message is not acknowledged and should be sent again; invalid_body if
+   * no format of the source reads a post
    */
-  take(source: SourcePrincipal, message: SourceMessage): Promise<void>
+  take(source: SourcePrincipal, message: SourceMessage): Promise<TakenMessage>
 }
 
-export interface SourceMessage {
+export interface TakenMessage {
+  /** The JSON that the format wants as the answer to a post. */
+  readonly reply?: unknown
+  /** The first part of the message that could not be read or stored, and why; undefined if there is none. */
+  readonly refused: string | undefined
+}
+
+/** A message on a topic, or a post. */
+export type SourceMessage = CarriedMessage &
+  ({ readonly topic: string; readonly post?: never } | { readonly post: SourcePost; readonly topic?: never })
+
+/** What an HTTP request to a source holds. */
+export interface SourcePost {
+  /** JSON that is parsed, or lines as a text. */
+  readonly body: unknown
+  readonly query: Readonly<Record<string, unknown>>
+  /** By name in lower case. */
+  readonly headers: Readonly<Record<string, unknown>>
+}
+
+interface CarriedMessage {
   readonly door: 'http' | 'mqtt'
-  readonly topic: string
+  /** As it was sent, for the list of refused writes. */
   readonly payload: Uint8Array
   /** Set for a retained message that its client sends after it has connected again: what is known already is not stored again. */
   readonly isRepeated?: boolean

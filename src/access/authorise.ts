@@ -48,6 +48,17 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
       if (principal.kind !== 'admin') throw new ThingwireError('forbidden', why)
     },
 
+    async authoriseSource(credential, sourceId) {
+      if (sourceId !== undefined && !isThingId(sourceId))
+        throw new ThingwireError('not_found', howSourceNamed)
+      const principal = await identify(credential)
+      const isMeant =
+        sourceId === undefined || (principal.kind === 'source' && principal.sourceId === sourceId)
+      if (principal.kind === 'source' && isMeant) return principal
+      const why = `only the token of the source may do this, but this is ${kindOf(principal)}`
+      throw new ThingwireError('forbidden', why)
+    },
+
     async authoriseAgain(credentialHash, thingId, action) {
       await assertMay(await identifyHash(credentialHash), thingId, action)
     },
@@ -93,8 +104,7 @@ export function createAuthorisation(parts: AuthoriseParts): Authorisation {
   /** Text to append to an error message: what a misplaced credential or id is, without quoting it. Empty if that is unknown. */
   function whatElse(text: string, principal?: Principal): string {
     const whose = isAdminKey(hashToken(text)) ? ({ kind: 'admin' } as const) : principal
-    if (whose?.kind === 'source')
-      return `: it is ${kindOf(whose)}, which writes by publishing on the topics of its devices`
+    if (whose?.kind === 'source') return `: it is ${kindOf(whose)}, ${whereSourceGoes}`
     return whose ? `: it is ${kindOf(whose)}, ${whereItGoes}` : spelledLike(text)
   }
 
@@ -185,6 +195,9 @@ function spelledLike(text: string): string {
 const howNamed = 'a thing is named by its token (43 characters) or its id (16 of a-z and 2-7)'
 const whereItGoes =
   'which goes into the Authorization header or the MQTT password, with the id of the thing in the path or topic'
+
+const howSourceNamed = 'a source is named by its token (43 characters) or its id (16 of a-z and 2-7)'
+const whereSourceGoes = 'which goes into /v2/sources/<token> or the MQTT password'
 
 /** The message of `forbidden` if the credential cannot mint a session for a thing. */
 export const whoMints = 'only the token of the thing or the admin key can create a session for a thing'

@@ -59,8 +59,11 @@ export interface Ingest {
    * dropped because of the rate is not charged, and each thing has at most one such write listed per second. Never rejects.
    */
   noteRefused(refusal: Refusal): Promise<void>
-  /** Lists a rejected or closed connection of the thing among its refused writes; each cause at most once a minute. */
-  noteRejected(thingId: string, error: ThingwireError): void
+  /**
+   * Lists a rejected or closed connection of the thing, or what a source cannot read, among its refused writes; each cause at most
+   * once a minute.
+   */
+  noteRejected(thingId: string, error: ThingwireError, door?: 'http' | 'mqtt'): void
   /** Call this when a door begins to close. Until the returned function is called, the rate limit delays no write. */
   drain(): () => void
   /** Calls `listener`, which must not throw, for every refused write of every door. @returns the unsubscribe function */

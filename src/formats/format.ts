@@ -30,7 +30,7 @@ export interface Message {
 
 /** What a webhook has posted. A format finds the device in the body, the query or the headers, since there is no topic. */
 export interface Post {
-  /** The parsed JSON. */
+  /** The parsed JSON; a text: lines in a protocol of their own. */
   readonly body: unknown
   readonly query: Readonly<Record<string, unknown>>
   /** By name in lower case. */
@@ -69,6 +69,8 @@ export interface Outcome {
   /** Devices that the message declares gone. */
   readonly gone?: readonly string[]
   readonly unread?: readonly Unread[]
+  /** The JSON that the sender of a post wants as the answer. Default: that of a write. */
+  readonly reply?: unknown
 }
 
 /** A member of `$meta` (contract §5.3), as a device describes it. */

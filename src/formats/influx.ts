@@ -1,8 +1,20 @@
 import { readText } from '../core/json/read-json.ts'
+import { maximumRecords } from '../core/parse.ts'
 import { formatDatetime, latestDatetime } from '../core/record/datetime.ts'
 import { ThingwireError } from '../errors.ts'
-import type { OwnFormat, SentRecord, Unread } from './format.ts'
+import type {
+  Outcome,
+  OwnFormat,
+  Post,
+  Reading,
+  SentRecord,
+  SourceFormat,
+  SourceReader,
+  Unread,
+} from './format.ts'
+import { nothing } from './payload.ts'
 import { isNoReading, keyOf } from './reading.ts'
+import { mistakeAt } from './webhook.ts'
 
 /**
  * Line protocol of InfluxDB, such as `weather,location=cellar temperature=21.5,wet=false 1465839830100400200`:
@@ -29,7 +41,16 @@ const units = {
   us: { name: 'microseconds', cut: 3, milliseconds: 1 },
   ms: { name: 'milliseconds', cut: 0, milliseconds: 1 },
   s: { name: 'seconds', cut: 0, milliseconds: 1_000 },
+  m: { name: 'minutes', cut: 0, milliseconds: 60_000 },
+  h: { name: 'hours', cut: 0, milliseconds: 3_600_000 },
 } as const
+
+/** By the names that clients of InfluxDB 1 and 2 have for them. */
+const precisions: ReadonlyMap<unknown, Precision> = new Map([
+  ...(Object.keys(units) as Precision[]).map(name => [name, name] as const),
+  ...(['n', ''] as const).map(name => [name, 'ns'] as const),
+  ...(['u', 'µ'] as const).map(name => [name, 'us'] as const),
+])
 
 /** Timestamps before are those of another precision: seconds that are read as nanoseconds are all in the first two seconds of 1970. */
 const firstTimestamp = Date.UTC(1971, 0, 1)
@@ -49,6 +70,9 @@ const quote = 0x22
 const comma = 0x2c
 const equals = 0x3d
 const backslash = 0x5c
+
+/** Maximum number of characters in the name of a device; the rest is left out. */
+const longestName = 200
 
 /** How many bad lines are named. */
 const maximumUnread = 20
@@ -99,6 +123,48 @@ export const influxFormat: OwnFormat = {
     }
     return records
   },
+}
+
+/** The lines of a server's agent, such as Telegraf, or of a program, which post many devices to InfluxDB. */
+export const influx: SourceFormat = { name: 'influx', begin: () => new InfluxReader() }
+
+class InfluxReader implements SourceReader {
+  knows(): undefined {}
+
+  read(): Outcome {
+    return nothing
+  }
+
+  readPost({ body, query }: Post): Outcome | undefined {
+    if (typeof body !== 'string') return undefined
+    const precision = precisions.get(query.precision ?? 'ns')
+    if (!precision) return mistakeAt('precision', 'must be ns, us, ms, s, m or h, but it is another one')
+    const { lines, unread } = parseLines(body, precision)
+    return { readings: readingsOf(lines), unread }
+  }
+
+  learn(): void {}
+
+  describe(): undefined {}
+}
+
+/** The readings of each host; of each measurement, if the lines do not name a host. */
+function readingsOf(lines: readonly Line[]): readonly Reading[] {
+  const readings: Reading[] = []
+  /** By device: the records of its last reading, which a write can hold more of. */
+  const open = new Map<string, SentRecord[]>()
+  for (const line of lines) {
+    const [, host = line.measurement] = line.tags.find(([name]) => name === 'host') ?? []
+    const device = host.slice(0, longestName)
+    const added = influxRecords(line, ['host'])
+    const present = open.get(device)
+    const hasRoom = present && present.length + added.length <= maximumRecords
+    const records = hasRoom ? present : []
+    if (!hasRoom) readings.push({ device, records })
+    open.set(device, records)
+    for (const record of added) records.push(record)
+  }
+  return readings
 }
 
 /** Goes through the characters once. A regular expression would need a stack as high as there are escapes in a text. */

@@ -61,9 +61,12 @@ class OwnTracksReader implements SourceReader {
     const [, topicUser, topicDevice] = topics.exec(textOf(message.topic) ?? '') ?? []
     const user = textOf(query.u) ?? textOf(headers['x-limit-u']) ?? topicUser
     const device = textOf(query.d) ?? textOf(headers['x-limit-d']) ?? topicDevice ?? textOf(message.tid)
-    return device === undefined
-      ? mistakeAt('', 'must name the device, in the identification of the app or by ?u=jane&d=phone')
-      : this.#read(message, user === undefined ? device : `${user}/${device}`)
+    const outcome =
+      device === undefined
+        ? mistakeAt('', 'must name the device, in the identification of the app or by ?u=jane&d=phone')
+        : this.#read(message, user === undefined ? device : `${user}/${device}`)
+    // The app takes an array of messages: positions of friends, and commands.
+    return { ...outcome, reply: [] }
   }
 
   learn(name: string, fact: Fact | null): void {

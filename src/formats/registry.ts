@@ -1,7 +1,7 @@
 import { chirpstack } from './chirpstack.ts'
 import type { OwnFormat, SourceFormat } from './format.ts'
 import { homeAssistant } from './homeassistant.ts'
-import { influxFormat } from './influx.ts'
+import { influx, influxFormat } from './influx.ts'
 import { jsonFormat } from './json.ts'
 import { levels, patternMistake } from './levels.ts'
 import { owntracks } from './owntracks.ts'
@@ -21,7 +21,7 @@ const ofHouse: readonly SourceFormat[] = [tasmota, zigbee2mqtt, shelly, homeAssi
 
 /** The formats of sources by name. A new format is one line here. */
 export const sourceFormats: ReadonlyMap<string, SourceFormat> = new Map(
-  [...ofHouse, owntracks, ttn, chirpstack].map(format => [format.name, format]),
+  [...ofHouse, owntracks, ttn, chirpstack, influx].map(format => [format.name, format]),
 )
 
 const houseNames = ofHouse.map(({ name }) => name)

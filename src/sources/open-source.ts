@@ -1,4 +1,11 @@
-import type { Access, SourceMessage, SourcePrincipal, SourceTerms, SourceThings } from '../access/access.ts'
+import type {
+  Access,
+  SourceMessage,
+  SourcePrincipal,
+  SourceTerms,
+  SourceThings,
+  TakenMessage,
+} from '../access/access.ts'
 import { sourceFactsOf } from '../access/documents.ts'
 import { promiseOf } from '../core/async/ticket.ts'
 import { Turns } from '../core/async/turns.ts'
@@ -15,6 +22,8 @@ import { ThingwireError } from '../errors.ts'
 import type {
   DeviceDescription,
   Fact,
+  Outcome,
+  Post,
   Reading,
   SentRecord,
   SourceFormat,
@@ -38,12 +47,23 @@ const mostFacts = 20_000
 /** `source-facts/<source id>/<format>/<hash of the name>` */
 type FactDocument = { readonly name: string; readonly fact: Fact }
 
-/** Adds a task that the acknowledgement waits for. */
-type Begin = (task: Promise<void>) => void
+/** A message that is being taken. */
+interface Taking {
+  readonly message: SourceMessage
+  /** Adds a task that the acknowledgement waits for. */
+  begin(task: Promise<void>): void
+  /** See `TakenMessage`. */
+  refused: string | undefined
+}
 
 interface Format {
   readonly name: string
   readonly reader: SourceReader
+}
+
+interface Found {
+  readonly format: Format
+  readonly outcome: Outcome
 }
 
 /** A source whose messages this node reads. */
@@ -94,46 +114,73 @@ export class OpenSource {
   }
 
   /** See `SourceMessages.take`. */
-  async take(message: SourceMessage): Promise<void> {
+  async take(message: SourceMessage): Promise<TakenMessage> {
     const turn = this.#turns.take()
     const writing: Promise<void>[] = []
+    const begin = (task: Promise<void>) => {
+      // The first failure is thrown below; the others are no unhandled rejections.
+      task.catch(() => {})
+      writing.push(task)
+    }
+    const taking: Taking = { message, begin, refused: undefined }
+    let reply: unknown
     try {
       const before = turn.wait()
       if (before) await before
-      await this.#read(message, task => {
-        // The first failure is thrown below; the others are no unhandled rejections.
-        task.catch(() => {})
-        writing.push(task)
-      })
+      reply = await this.#read(taking)
     } finally {
       turn.done()
     }
     await Promise.all(writing)
+    return { reply, refused: taking.refused }
   }
 
-  async #read(message: SourceMessage, begin: Begin): Promise<void> {
-    const { topic, payload } = message
-    const { things, clock } = this.#parts
-    const format = this.#formatOf(topic)
-    if (!format) return
+  /** @returns the reply that the format wants */
+  async #read(taking: Taking): Promise<unknown> {
+    const { message, begin } = taking
+    const { things } = this.#parts
+    const { sourceId } = this.#source
+    const found = message.post ? this.#readPost(taking, message.post) : this.#readMessage(message)
+    if (!found) return undefined
+    const { format, outcome } = found
     const { reader } = format
-    const { readings, facts, described, gone, unread } = reader.read({
-      topic,
-      payload,
-      receivedAt: clock.now(),
-    })
-    for (const { place, reason } of unread ?? [])
-      this.#note('unread_message', [topic, place, reason].filter(text => text !== '').join(': '))
-    if (facts && facts.size > 0) begin(this.#learn(format, facts))
-    for (const device of described ?? []) begin(this.#describe(reader, device, message))
-    for (const device of gone ?? []) begin(things.markGone(this.#source.sourceId, device, true))
+    const { readings, facts, described, gone, unread, reply } = outcome
+    for (const { place, reason } of unread ?? []) this.#note(taking, 'unread_message', place, reason)
+    if (facts && facts.size > 0) begin(this.#learn(format, facts, taking))
+    for (const device of described ?? []) begin(this.#describe(reader, device, taking))
+    for (const device of gone ?? []) begin(things.markGone(sourceId, device, true))
     for (const reading of readings) {
       const { device, records, writeId } = reading
-      const thingId = message.isRepeated ? undefined : things.known(this.#source.sourceId, device)
+      const thingId = message.isRepeated ? undefined : things.known(sourceId, device)
       if (records.length === 0) continue
-      if (thingId !== undefined) begin(this.#submit(thingId, records, message, writeId))
-      else await this.#write(reader, reading, message, begin)
+      if (thingId !== undefined) begin(this.#submit(thingId, records, taking, writeId))
+      else await this.#write(reader, reading, taking)
     }
+    return reply
+  }
+
+  #readMessage({
+    topic,
+    payload,
+  }: {
+    readonly topic: string
+    readonly payload: Uint8Array
+  }): Found | undefined {
+    const format = this.#formatOf(topic)
+    const receivedAt = this.#parts.clock.now()
+    return format && { format, outcome: format.reader.read({ topic, payload, receivedAt }) }
+  }
+
+  /** @throws ThingwireError invalid_body if the body is of no format of the source */
+  #readPost(taking: Taking, post: Post): Found {
+    for (const format of this.#formats) {
+      const outcome = format.reader.readPost?.(post)
+      if (outcome) return { format, outcome }
+    }
+    const names = this.#formats.map(({ name }) => name).join(', ')
+    const why = `the body must be of a format of the source (${names}), but it is of none`
+    this.#note(taking, 'invalid_body', why)
+    throw new ThingwireError('invalid_body', why)
   }
 
   /** A format that was taught the topic goes before one that only knows its form. */
@@ -148,14 +195,19 @@ export class OpenSource {
   }
 
   /** Learns at once, so that the next message is read with the facts; resolves when they are durable. */
-  async #learn({ name: format, reader }: Format, facts: ReadonlyMap<string, Fact | null>): Promise<void> {
+  async #learn(
+    { name: format, reader }: Format,
+    facts: ReadonlyMap<string, Fact | null>,
+    taking: Taking,
+  ): Promise<void> {
     const put: Record<string, FactDocument | null> = {}
     for (const [name, fact] of facts) {
       const documentName = `${sourceFactsOf(this.#source.sourceId)}${format}/${hashToken(name)}`
       const text = fact && JSON.stringify(fact)
       if (text === (this.#facts.get(documentName)?.text ?? null)) continue
       if (text !== null && !this.#facts.has(documentName) && this.#facts.size >= mostFacts) {
-        this.#note('unread_message', `${name}: a source announces at most ${mostFacts} devices and resources`)
+        const why = `a source announces at most ${mostFacts} devices and resources`
+        this.#note(taking, 'unread_message', name, why)
         continue
       }
       if (text === null) this.#facts.delete(documentName)
@@ -167,7 +219,7 @@ export class OpenSource {
   }
 
   /** Describes the thing of a device, if it has one. What a burst says while a description is being written is one more record. */
-  #describe(reader: SourceReader, device: string, message: SourceMessage): Promise<void> {
+  #describe(reader: SourceReader, device: string, taking: Taking): Promise<void> {
     const waiting = this.#describing.get(device)
     if (waiting) return waiting
     const describing = Promise.resolve().then(async () => {
@@ -177,7 +229,7 @@ export class OpenSource {
       if (!found) return
       await this.#parts.things.markGone(this.#source.sourceId, device, false)
       const records = this.#descriptionOf(device, reader.describe(device))
-      if (records.length > 0) await this.#submit(found.thingId, records, message)
+      if (records.length > 0) await this.#submit(found.thingId, records, taking)
     })
     this.#describing.set(device, describing)
     return describing
@@ -196,7 +248,8 @@ export class OpenSource {
   }
 
   /** Writes to a thing that must be looked up or made, or only what is new of a repeated message. */
-  async #write(reader: SourceReader, reading: Reading, message: SourceMessage, begin: Begin): Promise<void> {
+  async #write(reader: SourceReader, reading: Reading, taking: Taking): Promise<void> {
+    const { message, begin } = taking
     const { device, alias, records, writeId } = reading
     const description = reader.describe(device)
     try {
@@ -213,10 +266,10 @@ export class OpenSource {
       const { thingId, isNew } = found
       const fresh = message.isRepeated ? await this.#withoutKnown(thingId, records) : records
       const all = isNew ? [...fresh, ...this.#descriptionOf(device, description)] : fresh
-      if (all.length > 0) begin(this.#submit(thingId, all, message, writeId))
+      if (all.length > 0) begin(this.#submit(thingId, all, taking, writeId))
     } catch (error) {
       if (!(error instanceof ThingwireError) || error.reason !== 'too_many_things') throw error
-      this.#note(error.reason, `${message.topic}: ${error.message}`)
+      this.#note(taking, error.reason, error.message)
     }
   }
 
@@ -235,9 +288,10 @@ export class OpenSource {
   async #submit(
     thingId: string,
     values: readonly SentRecord[],
-    { door, topic, payload: body, id, lock, sender }: SourceMessage,
-    writeId = id,
+    taking: Taking,
+    writeId = taking.message.id,
   ): Promise<void> {
+    const { door, payload: body, lock, sender } = taking.message
     const write = {
       ...{ thingId, door, body, lock, sender },
       isSources: true,
@@ -249,15 +303,19 @@ export class OpenSource {
         this.#parts.ingest.submit(write, ticket),
       )
       for (const { index, reason, message } of rejected)
-        this.#note(reason, `${topic}: ${values[index]?.key}: ${message}`)
+        this.#note(taking, reason, values[index]?.key ?? '', message)
     } catch (error) {
       if (!(error instanceof ThingwireError) || error instanceof LockLost) throw error
       if (error.retryable && !isRateExceeded(error)) throw error
-      this.#note(error.reason, `${topic}: ${error.message}`)
+      this.#note(taking, error.reason, error.message)
     }
   }
 
-  #note(reason: ThingwireError['reason'], text: string): void {
-    this.#parts.ingest.noteRejected(this.#source.sourceId, new ThingwireError(reason, text))
+  #note(taking: Taking, reason: ThingwireError['reason'], ...texts: readonly string[]): void {
+    const { topic = '', door } = taking.message
+    const joined = (parts: readonly string[]) => parts.filter(text => text !== '').join(': ')
+    taking.refused ??= joined(texts)
+    const error = new ThingwireError(reason, joined([topic, ...texts]))
+    this.#parts.ingest.noteRejected(this.#source.sourceId, error, door)
   }
 }

@@ -1,4 +1,4 @@
-import type { SourceMessage, SourceMessages, SourcePrincipal } from '../access/access.ts'
+import type { SourceMessage, SourceMessages, SourcePrincipal, TakenMessage } from '../access/access.ts'
 import { principalName } from '../access/principal.ts'
 import { OpenSource, type SourcesParts } from './open-source.ts'
 
@@ -33,13 +33,13 @@ export class Sources implements SourceMessages {
     ]
   }
 
-  async take(source: SourcePrincipal, message: SourceMessage): Promise<void> {
+  async take(source: SourcePrincipal, message: SourceMessage): Promise<TakenMessage> {
     const { sourceId } = source
     const opening = this.#open.get(sourceId) ?? OpenSource.open(source, this.#parts)
     this.#open.set(sourceId, opening)
     // A failure of the store must not stay.
     opening.catch(() => this.#open.get(sourceId) === opening && this.#open.delete(sourceId))
-    await (await opening).take(message)
+    return await (await opening).take(message)
   }
 
   close(): void {

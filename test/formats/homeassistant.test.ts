@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import type { Outcome } from '../../src/formats/format.ts'
 import { homeAssistant } from '../../src/formats/homeassistant.ts'
-import { play, type Sample, testHostileInput, testSamples } from './play.ts'
+import { play, testHostileInput, testSamples } from './play.ts'
+import type { Sample, SampleMessage } from './samples.ts'
 
 const samples: readonly Sample[] = JSON.parse(
   readFileSync(new URL('samples/homeassistant.json', import.meta.url), 'utf8'),
@@ -17,20 +18,20 @@ const pulse = {
 
 /** A message for each config, each on the topic of an entity, and one for each payload on a state topic. */
 const announced = (
-  configs: Readonly<Record<string, unknown>>,
-  states: Readonly<Record<string, unknown>> = {},
-) =>
+  configs: Readonly<Record<string, SampleMessage['payload']>>,
+  states: Readonly<Record<string, SampleMessage['payload']>> = {},
+): readonly SampleMessage[] =>
   [
     ...Object.entries(configs).map(([entity, payload]) => ({
       topic: `homeassistant/${entity}/config`,
       payload,
     })),
     ...Object.entries(states).map(([topic, payload]) => ({ topic, payload })),
-  ] as const
+  ]
 
-const recordsOf = (configs: Readonly<Record<string, unknown>>, states: Readonly<Record<string, unknown>>) =>
+const recordsOf = (...messages: Parameters<typeof announced>) =>
   Object.fromEntries(
-    [...play(homeAssistant, announced(configs, states)).records].map(([device, records]) => [
+    [...play(homeAssistant, announced(...messages)).records].map(([device, records]) => [
       device,
       Object.fromEntries(records.map(({ key, value }) => [key, value])),
     ]),

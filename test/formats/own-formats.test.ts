@@ -102,6 +102,8 @@ describe('parseLines()', () => {
     ['us', '1465839830100999', '2016-06-13T17:43:50.100Z'],
     ['ms', '1465839830100', '2016-06-13T17:43:50.100Z'],
     ['s', '1465839830', '2016-06-13T17:43:50.000Z'],
+    ['m', '24430663', '2016-06-13T17:43:00.000Z'],
+    ['h', '407177', '2016-06-13T17:00:00.000Z'],
   ])('reads a timestamp in %s, and cuts what is below a millisecond', (precision, timestamp, datetime) => {
     expect(parseLines(`m a=1 ${timestamp}`, precision).lines).toMatchObject([{ datetime }])
   })
@@ -112,6 +114,8 @@ describe('parseLines()', () => {
       us: '1465839830100400',
       ms: '1465839830100',
       s: '1465839830',
+      m: '24430663',
+      h: '407177',
     }
     const precisions = Object.keys(timestamps) as Precision[]
     for (const [place, precision] of precisions.entries()) {

@@ -13,12 +13,13 @@ export function createDoorRefusals(
   clock: Pick<ReceiptClock, 'now'>,
   observer: Observer | undefined,
 ) {
-  const rejections = new RejectionCauses((thingId, error, count) => {
-    const refusal = { thingId, door: 'mqtt', error, ...(count > 1 && { count }) } as const
+  const rejections = new RejectionCauses((thingId, error, count, door) => {
+    const refusal = { thingId, door, error, ...(count > 1 && { count }) } as const
     void refusals.note(refusal, clock.now()).catch(() => {})
   })
   return {
-    noteRejected: (thingId: string, error: ThingwireError) => rejections.note(thingId, error),
+    noteRejected: (thingId: string, error: ThingwireError, door?: Door) =>
+      rejections.note(thingId, error, door),
 
     async noteRefused(refusal: Refusal): Promise<void> {
       // A write that exceeds the rate was already counted when `Ingest.submit` refused it.
@@ -51,8 +52,10 @@ const period = 60_000
 /** Maximum number of causes of one thing that are listed within `period`. */
 const mostCauses = 10
 
+type Door = 'http' | 'mqtt'
+
 /** @param count number of rejections since the cause was last listed; 1 for a new cause */
-type List = (thingId: string, error: ThingwireError, count: number) => void
+type List = (thingId: string, error: ThingwireError, count: number, door: Door) => void
 
 /** Lists why connections of things were rejected or closed: each cause at most once a minute, with a count (contract §6.3). */
 export class RejectionCauses {
@@ -64,7 +67,7 @@ export class RejectionCauses {
     this.#list = list
   }
 
-  note(thingId: string, error: ThingwireError): void {
+  note(thingId: string, error: ThingwireError, door: Door = 'mqtt'): void {
     const causes = this.#causes.get(thingId) ?? new Map<string, number>()
     const cause = `${error.reason} ${error.message}`
     const count = causes.get(cause)
@@ -74,21 +77,21 @@ export class RejectionCauses {
     }
     if (causes.size >= mostCauses) return
     this.#causes.set(thingId, causes.set(cause, 0))
-    this.#list(thingId, error, 1)
-    this.#await(thingId, cause, error)
+    this.#list(thingId, error, 1, door)
+    this.#await(thingId, cause, error, door)
   }
 
-  #await(thingId: string, cause: string, error: ThingwireError): void {
-    setTimeout(() => this.#listAgain(thingId, cause, error), period).unref()
+  #await(thingId: string, cause: string, error: ThingwireError, door: Door): void {
+    setTimeout(() => this.#listAgain(thingId, cause, error, door), period).unref()
   }
 
-  #listAgain(thingId: string, cause: string, error: ThingwireError): void {
+  #listAgain(thingId: string, cause: string, error: ThingwireError, door: Door): void {
     const causes = this.#causes.get(thingId)
     const count = causes?.get(cause) ?? 0
     if (count > 0) {
       causes?.set(cause, 0)
-      this.#list(thingId, error, count)
-      this.#await(thingId, cause, error)
+      this.#list(thingId, error, count, door)
+      this.#await(thingId, cause, error, door)
       return
     }
     causes?.delete(cause)
