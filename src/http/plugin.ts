@@ -45,6 +45,8 @@ import { streamRoute } from './routes/stream.ts'
 import { thingSessionRoute } from './routes/thing-sessions.ts'
 import { visibleThingsRoute } from './routes/visible-things.ts'
 import { writeRecords, writeRoute } from './routes/write.ts'
+import { influxRoutes } from './sources/influx.ts'
+import { postToSource, postToSourceRoute } from './sources/post-to-source.ts'
 
 export interface ThingsHttpOptions {
   /** The result of `createThings`. The plugin does not close it. */
@@ -57,7 +59,10 @@ export interface ThingsHttpOptions {
   readonly isDraining?: () => boolean
   /** Milliseconds after which a client of a live stream is disconnected if it accepts no data. Default 5,000. */
   readonly drainTimeout?: number
-  /** Whether the plugin answers errors and unknown paths of the app, and wrong methods on routes added later. Default false. */
+  /**
+   * Whether the plugin answers errors and unknown paths of the app, wrong methods on routes added later, and what clients of InfluxDB
+   * ask. Default false.
+   */
   readonly ownsApp?: boolean
 }
 
@@ -124,6 +129,8 @@ async function registerDoor(
   healthRoutes(scope, things, isDraining)
   paths.refuseRest(scope, '/healthz')
   paths.refuseRest(scope, '/readyz')
+  // Another app may have paths such as `/health` itself.
+  if (options.ownsApp) influxRoutes(scope, things, bodyLimit, () => things.isReady() && !isDraining())
   await scope.register(
     async v2 => {
       allowOrigins(v2, allowedOrigins)
@@ -147,6 +154,7 @@ async function registerDoor(
       visibleThingsRoute(v2, things)
       activationRoute(v2, things, bodies)
       thingSessionRoute(v2, things, bodies)
+      postToSourceRoute(v2, things, bodyLimit)
       await v2.register(async admin => adminRoutes(admin, things, bodies), { prefix: '/admin' })
       paths.refuseRest(v2, '/')
       paths.refuseRest(v2, '/*')
@@ -237,7 +245,7 @@ function allowOrigins(scope: FastifyInstance, allowedOrigins: readonly string[])
 }
 
 /** Operations that ignore unknown parameters and members, because firmware may add some (contract §3). */
-const tolerant = [writeRecords, activateThing]
+const tolerant = [writeRecords, activateThing, postToSource]
 
 /**
  * Makes every operation that is not `tolerant` refuse query parameters that it does not declare, and a body if it declares none.

@@ -19,9 +19,9 @@ export interface Operation {
 
 /**
  * `thing`: the thing token in the path, or an Authorization for the thing; `stream`: as `thing`, or `?session=`;
- * `any`: any Authorization; `admin`: the admin key; `token`: `?thingToken=`; `none`: no credential.
+ * `source`: the source token in the path, or an Authorization of the source; `any`: any Authorization; `admin`: the admin key; `token`: `?thingToken=`; `none`: no credential.
  */
-export type CredentialKind = 'thing' | 'stream' | 'any' | 'admin' | 'token' | 'none'
+export type CredentialKind = 'thing' | 'stream' | 'source' | 'any' | 'admin' | 'token' | 'none'
 
 export interface Parameter {
   readonly name: string

@@ -13,18 +13,32 @@ interface Refusal extends Refused {
   readonly retryAfter?: number | undefined
 }
 
-/** Answers a thrown error in the shape of contract §6. Logs the error unless a client or a normal stop caused it. */
-export function replyError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+/**
+ * Answers a thrown error in the shape of contract §6. Logs the error unless a client or a normal stop caused it.
+ *
+ * @param textOf the JSON of the answer
+ */
+export function replyError(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  textOf = errorText,
+): FastifyReply {
   const refusal = refusalOf(error)
   if (refusal.status === 500) request.log.error({ err: error }, 'defect while answering a request')
   else if (refusal.reason === 'store_full') request.log.warn('write refused: too little room')
   else if (refusal.status === 503 && refusal.reason !== 'draining')
     request.log.warn({ err: error }, 'request not served')
-  return replyRefusal(refusal, request, reply)
+  return replyRefusal(refusal, request, reply, textOf)
 }
 
 /** Answers an expected refusal, for example of a node that is not ready, without logging it. */
-export function replyRefusal(refusal: Refusal, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+export function replyRefusal(
+  refusal: Refusal,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  textOf = errorText,
+): FastifyReply {
   reasons.set(reply, refusal.reason)
   if ((refusal.status === 503 || refusal.status === 429) && !reply.hasHeader('retry-after')) {
     reply.header('retry-after', refusal.retryAfter ?? retryAfter)
@@ -33,7 +47,7 @@ export function replyRefusal(refusal: Refusal, request: FastifyRequest, reply: F
   if (refusal.status === 401) reply.header('www-authenticate', 'Bearer')
   // With the id, the operator finds the log lines of the request. Other answers have no id, so that they stay small.
   if (refusal.status >= 500) reply.header('x-request-id', request.id)
-  return replyJson(reply, refusal.status, errorText(refusal))
+  return replyJson(reply, refusal.status, textOf(refusal))
 }
 
 /** The reason of an error answer; undefined for a success, and for an error answer that the host sent. */

@@ -42,6 +42,11 @@ export class Query {
     )
   }
 
+  /** All parameters; of a repeated one the last. */
+  get all(): Readonly<Record<string, string>> {
+    return Object.fromEntries(this.#parameters)
+  }
+
   has(name: string): boolean {
     return this.#parameters.has(name)
   }

@@ -28,6 +28,11 @@ export const securitySchemes = {
     description: 'A session token, the admin key, or the token of the thing. `Bearer` is optional.',
   },
   adminKey: { type: 'http', scheme: 'bearer', description: 'The admin key. `Bearer` is optional.' },
+  sourceToken: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'The token of a source. It may also be the user or the password of Basic.',
+  },
   session: {
     type: 'apiKey',
     in: 'query',
@@ -37,10 +42,11 @@ export const securitySchemes = {
   thingToken: { type: 'apiKey', in: 'query', name: 'thingToken', description: 'The token of a thing.' },
 } as const
 
-/** `{}`: if the path contains a thing token, no other credential is needed. */
+/** `{}`: if the path contains a token, no other credential is needed. */
 const security: Readonly<Record<CredentialKind, readonly object[]>> = {
   thing: [{}, { credential: [] }],
   stream: [{}, { credential: [] }, { session: [] }],
+  source: [{}, { sourceToken: [] }],
   any: [{ credential: [] }],
   admin: [{ adminKey: [] }],
   token: [{ thingToken: [] }],
