@@ -1,6 +1,6 @@
 import { chirpstack } from './chirpstack.ts'
 import type { OwnFormat, SourceFormat } from './format.ts'
-import { homeAssistant } from './homeassistant.ts'
+import { homeAssistant } from './homeassistant/homeassistant.ts'
 import { influx, influxFormat } from './influx.ts'
 import { jsonFormat } from './json.ts'
 import { levels, patternMistake } from './levels.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import type { Outcome } from '../../src/formats/format.ts'
-import { homeAssistant } from '../../src/formats/homeassistant.ts'
+import { homeAssistant } from '../../src/formats/homeassistant/homeassistant.ts'
 import { play, testHostileInput, testSamples } from './play.ts'
 import type { Sample, SampleMessage } from './samples.ts'
 
@@ -20,14 +20,13 @@ const pulse = {
 const announced = (
   configs: Readonly<Record<string, SampleMessage['payload']>>,
   states: Readonly<Record<string, SampleMessage['payload']>> = {},
-): readonly SampleMessage[] =>
-  [
-    ...Object.entries(configs).map(([entity, payload]) => ({
-      topic: `homeassistant/${entity}/config`,
-      payload,
-    })),
-    ...Object.entries(states).map(([topic, payload]) => ({ topic, payload })),
-  ]
+): readonly SampleMessage[] => [
+  ...Object.entries(configs).map(([entity, payload]) => ({
+    topic: `homeassistant/${entity}/config`,
+    payload,
+  })),
+  ...Object.entries(states).map(([topic, payload]) => ({ topic, payload })),
+]
 
 const recordsOf = (...messages: Parameters<typeof announced>) =>
   Object.fromEntries(

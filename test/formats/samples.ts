@@ -5,7 +5,7 @@ import type { ResourceDescription, SentRecord, Unread } from '../../src/formats/
 export interface SampleMessage {
   /** Of a thing's own address, what stands behind `things/<ref>/`; empty if a webhook posts the message. */
   readonly topic?: string
-  readonly payload: string | object
+  readonly payload: unknown
   /** Of a webhook: its query and headers. */
   readonly post?: { readonly query?: Record<string, string>; readonly headers?: Record<string, string> }
 }

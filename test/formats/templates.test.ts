@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { homeAssistant } from '../../src/formats/homeassistant.ts'
+import { homeAssistant } from '../../src/formats/homeassistant/homeassistant.ts'
 import { play } from './play.ts'
 
 /** A template that stands in the source of a device, with a message as the device publishes it. */

@@ -33,7 +33,9 @@ function published({ name, messages, expect: { thing } }: Sample): Case {
     records[key] ??= []
     records[key].push({ value, datetime: datetime === undefined ? 'receipt' : read(datetime) })
   }
-  const steps = messages.map(({ topic = '', payload }) => sent(topic.replace('write/', ''), payload))
+  const steps = messages.map(({ topic = '', payload }) =>
+    sent(topic.replace('write/', ''), payload as Step['body']),
+  )
   return { name, steps, records }
 }
 

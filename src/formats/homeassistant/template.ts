@@ -1,4 +1,4 @@
-import { keyOf } from './reading.ts'
+import { keyOf } from '../reading.ts'
 
 /** Names and indexes from the top of a JSON payload to a member; empty: the payload itself. */
 export type Path = readonly (string | number)[]

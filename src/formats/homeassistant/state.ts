@@ -1,7 +1,7 @@
-import type { Outcome, SentRecord } from './format.ts'
-import type { Entity } from './homeassistant-config.ts'
-import { nothing, type Payload, unreadable } from './payload.ts'
-import { bareReading, flatten, isNoReading } from './reading.ts'
+import type { Outcome, SentRecord } from '../format.ts'
+import { nothing, type Payload, unreadable } from '../payload.ts'
+import { bareReading, flatten, isNoReading } from '../reading.ts'
+import type { Entity } from './config.ts'
 import type { Path } from './template.ts'
 
 /** Maximum number of entities that one message feeds. */

@@ -7,17 +7,10 @@ import type {
   SourceFormat,
   SourceReader,
   Unread,
-} from './format.ts'
-import {
-  type Announcement,
-  configTopicOf,
-  type Entity,
-  isRead,
-  mostOfDevice,
-  readConfig,
-} from './homeassistant-config.ts'
-import { isBetter, type Learned, readState, StateTopics } from './homeassistant-state.ts'
-import { decode, nothing, unreadable } from './payload.ts'
+} from '../format.ts'
+import { decode, nothing, unreadable } from '../payload.ts'
+import { type Announcement, configTopicOf, type Entity, isRead, mostOfDevice, readConfig } from './config.ts'
+import { isBetter, type Learned, readState, StateTopics } from './state.ts'
 
 /** Maximum number of entities of one source: those of 1,000 devices in a house. */
 const mostOfSource = 20_000

@@ -1,6 +1,6 @@
-import type { Unread } from './format.ts'
-import { membersOf, textOf } from './payload.ts'
-import { keyOf } from './reading.ts'
+import type { Unread } from '../format.ts'
+import { membersOf, textOf } from '../payload.ts'
+import { keyOf } from '../reading.ts'
 import { type Path, readTemplate } from './template.ts'
 
 /** One value that a device publishes: a part of a fact. */
