@@ -8,6 +8,14 @@ interface SessionBody {
   readonly topics?: readonly TopicGrant[]
 }
 
+/** Read on every source's topics: `estate/<name>/<device>/<key>`. */
+const levels = { formats: ['levels'], pattern: 'estate/+/{device}/{key}' }
+
+export interface Source {
+  readonly sourceId: string
+  readonly sourceToken: string
+}
+
 /** What the operator, and a thing itself, do over HTTP (contract §6); every request must succeed. */
 export function operatorOf(server: ServerAddress) {
   const admin = <Answer = void>(method: string, path: string, body?: object) =>
@@ -27,6 +35,10 @@ export function operatorOf(server: ServerAddress) {
     removeToken: (thing: Thing, tokenId: string) => admin('DELETE', `${tokensOf(thing)}/${tokenId}`),
     createSession: (body: SessionBody & { things: '*' | readonly string[] }) =>
       admin<Session>('POST', 'sessions', body),
+    createSource: (name: string, topics: readonly string[], overlap = false) =>
+      admin<Source>('POST', 'sources', { name, topics, overlap, ...levels }),
+    changeSource: ({ sourceId }: Source, change: object) => admin('PATCH', `sources/${sourceId}`, change),
+    removeSource: ({ sourceId }: Source) => admin('DELETE', `sources/${sourceId}`),
     removeSession: (sessionId: string) => admin('DELETE', `sessions/${sessionId}`),
     mint: ({ thingToken }: Thing, body: SessionBody) =>
       ask<Session>(server, 'POST', `/v2/things/${thingToken}/sessions`, body),
@@ -98,6 +110,7 @@ async function wordsOf(operator: Operator, victim: Thing, own: Thing) {
     ...(await deadCredentials(operator, own)),
     ...(await deadSessions(operator, victim, own)),
     ...(await activationCodes(operator)),
+    ...(await sources(operator)),
     ...(await names(operator, victim)),
   }
 }
@@ -214,6 +227,22 @@ async function activationCodes(operator: Operator) {
     'fresh code': fresh,
     'fresh code in upper case': fresh.toUpperCase(),
     'fresh code less its last': fresh.slice(0, -1),
+  }
+}
+
+/** Of the attacker; of the victim, whose topics lie apart; and one of the attacker that shares topics with his first. */
+async function sources(operator: Operator) {
+  const own = await operator.createSource('own', ['estate/own/#'])
+  const victims = await operator.createSource('victim', ['estate/victim/#'])
+  const overlapping = await operator.createSource('overlapping', ['estate/own/shared/#'], true)
+  const removed = await operator.createSource('removed', ['estate/removed/#'])
+  await operator.removeSource(removed)
+  return {
+    'own source': own.sourceId,
+    'source token': own.sourceToken,
+    'overlapping source token': overlapping.sourceToken,
+    'victim source': victims.sourceId,
+    'removed source token': removed.sourceToken,
   }
 }
 

@@ -238,3 +238,43 @@ requests('own write session', '403 forbidden', {
   'make a wider session with a session': 'POST /v2/admin/sessions {"things": "*", "access": "write"}',
   'remove a session with a session': 'DELETE /v2/admin/sessions/<session id>',
 })
+
+/** A source, which has rights to its topics alone. */
+requests('source token', '403 forbidden', {
+  'write to a thing as a source': 'POST /v2/things/<victim>',
+  'names of a thing as a source': 'GET /v2/things/<victim>/resources',
+  'records of a thing as a source': 'GET /v2/things/<victim>/resources/temperature',
+  'every record of a thing as a source': 'GET /v2/things/<victim>/all_resources',
+  'a stream of a thing as a source': 'GET /v2/things/<victim>',
+  'refused writes of a thing as a source': 'GET /v2/things/<victim>/errors',
+  'remove records as a source': 'DELETE /v2/things/<victim>/resources/temperature',
+  'mint a session as a source': 'POST /v2/things/<victim>/sessions {"access": "read"}',
+  'a source as a thing': 'GET /v2/things/<own source>/errors',
+  'list things as a source': 'GET /v2/admin/things',
+  'make a thing as a source': 'POST /v2/admin/things {}',
+  'attach another thing':
+    'PATCH /v2/admin/things/<victim> {"source": {"sourceId": "<own source>", "device": "x"}}',
+  'list sources as a source': 'GET /v2/admin/sources',
+  'show oneself as a source': 'GET /v2/admin/sources/<own source>',
+  'widen oneself as a source': 'PATCH /v2/admin/sources/<own source> {"topics": ["#"], "overlap": true}',
+  'remove another source': 'DELETE /v2/admin/sources/<victim source>',
+  'what another source could not read': 'GET /v2/admin/sources/<victim source>/errors',
+  'make a session as a source': 'POST /v2/admin/sessions {"things": "*", "access": "write"}',
+  'a backup as a source': 'POST /v2/admin/backup',
+})
+requests('nobody', '401 unknown_thing_token', {
+  'a source token in the place of a thing token': 'GET /v2/things/<source token>/resources',
+  'write with a source token in the path': 'POST /v2/things/<source token>',
+})
+requests('removed source token', '401 invalid_session', {
+  'a removed source': 'GET /v2/principal',
+})
+requests('own token', '403 forbidden', {
+  'make a source as a thing': 'POST /v2/admin/sources {"name": "mine"}',
+  'list sources as a thing': 'GET /v2/admin/sources',
+  'widen a source as a thing': 'PATCH /v2/admin/sources/<own source> {"topics": ["#"]}',
+})
+requests('write session of all', '403 forbidden', {
+  'make a source with a session of all': 'POST /v2/admin/sources {"name": "mine"}',
+  'remove a source with a session of all': 'DELETE /v2/admin/sources/<victim source>',
+})

@@ -141,6 +141,20 @@ publishes('session of removed', 'dropped', {
 publishes('own write session', 'written', {
   'a write session writes, to be retained': retained('things/<own>/write'),
 })
+publishes('source token', 'dropped', {
+  'a source writes to a thing': 'things/<victim>/write',
+  'a source writes to a thing at QoS 2': atQoS(2, 'things/<victim>/write'),
+  'a source writes to a thing on the old topic': 'v2/things/<victim>',
+  'a source retains a value': retained('things/<victim>/values/temperature'),
+  'a source writes to itself as a thing': 'things/<own source>/write',
+  'a source publishes on topics of another': 'estate/victim/pump/pressure',
+  'a source retains on topics of another': retained('estate/victim/pump/pressure'),
+  'a source publishes on topics of a thing': 'house/victim/state',
+  'a source publishes as the broker': '$SYS/broker/uptime',
+})
+publishes('topic session', 'dropped', {
+  'publish on topics of a source, with a session of topics': 'estate/own/pump/pressure',
+})
 publishes('nobody', 'closed', {
   'an anonymous client writes to an id': 'things/<victim>/write',
   'an anonymous client writes to an id on the old topic': 'v2/things/<victim>',
@@ -224,7 +238,7 @@ function ackOf({ received }: MqttClient): number | undefined {
 function codeOf(answer: Answer, topic: string, { words }: Cast): number {
   if (answer === 'written') return 0
   const ref = '([a-z2-7]{16}|[\\w-]{43})'
-  const ofOthers = new RegExp(`^(things/${ref}/write(/.+)?|v2/things/${ref}|house(/.*)?)$`)
+  const ofOthers = new RegExp(`^(things/${ref}/write(/.+)?|v2/things/${ref}|(house|estate)(/.*)?)$`)
   const isOfOthers = ofOthers.test(topic) && !topic.includes(words.removed)
   return answer === 'closed' || isOfOthers ? 0x87 : 0x90
 }

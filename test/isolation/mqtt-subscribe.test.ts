@@ -114,6 +114,32 @@ refusedFilters('topic writer', {
   'a session that may publish alone: the same topics': 'house/victim/#',
 })
 refusedFilters('write session of all', { 'a session of all things: other topics': 'house/#' })
+refusedFilters('source token', {
+  'a source: everything': '#',
+  'a source: two levels of anything': '+/+',
+  'a source: all below things': 'things/#',
+  'a source: values of every thing': 'things/+/values/+',
+  'a source: every thing on the old topic': 'v2/things/+',
+  'a source: all below v2': 'v2/#',
+  'a source: values of a thing': 'things/<victim>/values/#',
+  'a source: errors of a thing': 'things/<victim>/errors',
+  'a source: itself as a thing': 'things/<own source>/errors',
+  'a source: its token as a thing': 'things/<source token>/#',
+  'a source: everything of the broker': '$SYS/#',
+  'a source: a share of its topics': '$share/g/estate/own/#',
+  'a source: topics of another source': 'estate/victim/#',
+  'a source: topics above its own': 'estate/#',
+  'a source: a plus above its own': 'estate/+/pump/pressure',
+  'a source: topics of things': 'house/victim/#',
+})
+subscribes('source token', [1, 128, 1], {
+  'a source: its own topics': ['estate/own/#', 'things/+/values/+', 'estate/own/+/state'],
+})
+refusedFilters('overlapping source token', {
+  'a source that shares some topics: those that it does not share': 'estate/own/#',
+})
+refusedFilters('topic session', { 'a session of topics: those of a source': 'estate/own/#' })
+refusedFilters('nobody', { 'an anonymous client: topics of a source': 'estate/own/#' })
 refusedFilters('nobody', {
   'an anonymous client: other topics': 'house/#',
   'an anonymous client: everything': '#',

@@ -115,7 +115,9 @@ export class MqttDoor {
         const { principal, relayed } = connection
         if (!principal || !relayed || (name !== undefined && principalName(principal) !== name)) continue
         const grants = await access.topicsOf(principal)
-        if (isNarrower(grants, relayed.grants)) connection.close(new ConnectionClosed('topics_withdrawn'))
+        // The operator's connections stay, since each removal of a source would close them all.
+        const isClosed = principal.kind !== 'admin' && isNarrower(grants, relayed.grants)
+        if (isClosed) connection.close(new ConnectionClosed('topics_withdrawn'))
         else relayed.grants = grants
       }
       // The operator may use all topics that the server serves.
