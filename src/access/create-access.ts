@@ -165,6 +165,7 @@ export async function createAccess(parts: AccessParts): Promise<AccessServices> 
       documents,
       known,
       rules: parts.rules,
+      redactor,
       onEnd,
       onChange: onSourceChange,
     }),

@@ -36,6 +36,14 @@ export async function createCast(server: ServerProcess, operator: Operator, evid
   const tokens = `/v2/admin/things/${other.thingId}/tokens`
   const revoked = await operator.mint<Thing & { tokenId: string }>('revoked token', tokens)
   await operator.ask('DELETE', `${tokens}/${revoked.tokenId}`)
+  const levels = {
+    name: 'house',
+    formats: ['levels'],
+    pattern: 'estate/{device}/{key}',
+    topics: ['estate/#'],
+  }
+  const source = await operator.mint<{ sourceToken: string }>('source token', '/v2/admin/sources', levels)
+  await useSource(server, source.sourceToken)
   const [code = '', twice = '', fresh = ''] = await operator.mintCodes(3, 2)
   await operator.mint('token that was not used', '/v2/things', { activationCode: code }, 'none')
   const activated = await operator.mint<Thing>(
@@ -63,9 +71,21 @@ export async function createCast(server: ServerProcess, operator: Operator, evid
       'a session of the operator': gateway.sessionToken,
       'a session of a thing': writer.sessionToken,
       'an ended session': ended.sessionToken,
+      'a source token': source.sourceToken,
       'the admin key': server.adminKey,
       'an activation code': fresh,
     } as Readonly<Record<string, string>>,
+  }
+}
+
+/** As user name and as password; in what is refused, and in a client id that is kept. */
+async function useSource(server: ServerProcess, token: string): Promise<void> {
+  for (const login of [{ username: token }, { username: 'house', password: token }]) {
+    const client = await connectMqtt({ url: server.mqttUrl, clientId: `of ${token}`, clean: false, ...login })
+    await client.subscribeAll(['estate/#', `elsewhere/${token}`, `things/${token}/#`])
+    for (const topic of ['estate/pump/pressure', `elsewhere/${token}`, `things/${token}/write`])
+      await client.publish(topic, '1')
+    await client.disconnect()
   }
 }
 

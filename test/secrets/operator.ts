@@ -56,6 +56,8 @@ export class Operator {
         ['PATCH', `/v2/admin/things/${thingId}`, { topics }],
         ['POST', '/v2/admin/sessions', { things: [], access: 'read', topics }],
         ['POST', '/v2/admin/sessions', { things: [], access: 'read', topics: wrongAccess }],
+        ['POST', '/v2/admin/sources', { name: 'x', topics: [`${filter}#`] }],
+        ['POST', '/v2/admin/sources', { name: 'x', formats: ['levels'], pattern: `${filter}{device}` }],
       ] as const
       for (const [method, path, body] of sent) {
         const response = await this.#ask(method, path, body)
@@ -70,6 +72,11 @@ export class Operator {
   async lookAtAll(...things: readonly Thing[]): Promise<void> {
     await this.ask('GET', '/v2/admin/things?limit=1000')
     await this.ask('GET', '/v2/admin/sessions?limit=1000')
+    const { sources } = await this.ask<{ sources: { sourceId: string }[] }>('GET', '/v2/admin/sources')
+    for (const { sourceId } of sources) {
+      await this.ask('GET', `/v2/admin/sources/${sourceId}`)
+      await this.ask('GET', `/v2/admin/sources/${sourceId}/errors`)
+    }
     for (const { thingId } of things) {
       await this.ask('GET', `/v2/admin/things/${thingId}/tokens`)
       await this.ask('GET', `/v2/things/${thingId}/errors?limit=100`)

@@ -1,4 +1,5 @@
 import type { DocumentStore } from '../../core/ports.ts'
+import type { Redactor } from '../../core/refusals/redactor.ts'
 import { createThingId, createToken, hashToken, isThingId } from '../../core/token.ts'
 import { overlaps } from '../../core/topics/topic-filter.ts'
 import { faultOfSourceTopic } from '../../core/topics/topic-grant.ts'
@@ -23,6 +24,8 @@ interface SourceRegistryParts {
   readonly documents: DocumentStore
   readonly known: KnownSources
   readonly rules: SourceRules
+  /** Redacts filters and patterns that error messages quote. */
+  readonly redactor: Redactor
   /** Called when a source was durably removed. */
   readonly onEnd: (ended: Ended) => void
   /** Called when a source was durably made or changed. */
@@ -30,7 +33,7 @@ interface SourceRegistryParts {
 }
 
 export function createSourceRegistry(parts: SourceRegistryParts): SourceRegistry {
-  const { documents, known, rules, onEnd, onChange } = parts
+  const { documents, known, rules, redactor, onEnd, onChange } = parts
   return {
     async create(options) {
       if (known.all.size >= maximumSources) throw new ThingwireError('too_many_sources')
@@ -100,7 +103,7 @@ export function createSourceRegistry(parts: SourceRegistryParts): SourceRegistry
       throw new ThingwireError('invalid_body', `name must be 1 to ${maximumNameLength} characters`)
     const { topics = rules.readsTopics(formats) ? ['#'] : [] } = options
     const fault = rules.fault(formats, pattern) ?? faultOfTopics(topics)
-    if (fault !== undefined) throw new ThingwireError('invalid_body', fault)
+    if (fault !== undefined) throw new ThingwireError('invalid_body', redactor.redact(fault))
     return { name, formats, topics, things, ...(pattern !== undefined && { pattern }) }
   }
 
