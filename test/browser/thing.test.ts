@@ -74,6 +74,46 @@ describe('the page of a thing', () => {
     await expectText(region(page, 'Readings').getByRole('row').filter({ hasText: 'depth' }), '12.5')
   })
 
+  it('shows resources as they are described, at once where that changes, and hidden ones on request', async () => {
+    const thing = await createNamedThing(server(), 'described')
+    const ago = (seconds: number) => new Date(Date.now() - seconds * 1000).toISOString()
+    const described = { name: 'Cellar', unit: '°C', decimals: 2 }
+    await write(server(), thing, {
+      values: [
+        { key: 'ds18b20.temperature', value: 21.456, datetime: ago(20) },
+        { key: 'uptime', value: 12, datetime: ago(10) },
+        { key: '$meta', value: { 'ds18b20.temperature': described, uptime: { hidden: true } } },
+      ],
+    })
+    const page = await open(thing)
+    // A hidden resource is not what is shown first, though it is newer.
+    const cellar = region(page, 'Cellar')
+    await expectText(cellar.getByRole('status').first(), '21.46 °C')
+    await cellar.getByText('ds18b20.temperature').waitFor()
+    await expect
+      .poll(() => chart(page, 'Cellar').getAttribute('aria-label'))
+      .toMatch(/lowest 21\.46 °C, highest 21\.46 °C, last 21\.46 °C$/)
+    await expectText(cellar.locator('.chart-unit'), '°C')
+    await cellar.getByRole('button', { name: 'Show as table' }).click()
+    await expectText(cellar.getByRole('table'), /each for \d+ m?s, in °C.*21\.46/s)
+
+    const readings = region(page, 'Readings')
+    const keys = readings.getByRole('rowheader')
+    expect(await keys.allTextContents()).toEqual(['Cellar ds18b20.temperature'])
+    await expectText(readings.getByRole('row', { name: 'Cellar' }), '21.46 °C')
+    await readings.getByRole('button', { name: 'Show 1 hidden' }).click()
+    expect(await keys.allTextContents()).toEqual(['Cellar ds18b20.temperature', 'uptime'])
+    await readings.getByRole('button', { name: 'Hide 1 hidden' }).click()
+    await readings.getByRole('searchbox').fill('UPT')
+    await expect.poll(() => keys.allTextContents()).toEqual(['uptime'])
+    await readings.getByRole('searchbox').fill('')
+
+    const change = { 'ds18b20.temperature': { name: 'Wine', decimals: null }, uptime: null }
+    await publish(thing, { values: [{ key: '$meta', value: change }] })
+    await expectText(region(page, 'Wine').getByRole('status').first(), '21.456 °C')
+    await expect.poll(() => keys.allTextContents()).toEqual(['uptime', 'Wine ds18b20.temperature'])
+  })
+
   it('reads older data where the chart is zoomed out, and finer data where it is zoomed in', async () => {
     const page = await open(boat)
     await page.getByRole('button', { name: 'depth_m', exact: true }).click()

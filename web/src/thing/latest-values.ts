@@ -2,6 +2,7 @@ import { batch, type ReadonlySignal, type Signal, signal } from '@preact/signals
 import type { Api } from '../api/http.ts'
 import type { ReadingRecord } from '../api/records.ts'
 import type { LiveConnection } from '../live/connection.ts'
+import { type Description, descriptionsOf } from './description.ts'
 import { type Fix, fixOf } from './position/fix.ts'
 import { keyOfTopic } from './values-topic.ts'
 
@@ -14,7 +15,7 @@ type OnRecord = (record: ReadingRecord) => void
 
 /** The latest record of every ordinary resource of a thing, updated live. */
 export interface LatestValues {
-  /** Keys in the order of display. */
+  /** Keys in the order of display: by name, or by key without a name. Hidden resources are last. */
   readonly keys: ReadonlySignal<readonly string[]>
   /** Whether all values have arrived that existed when the page was opened, including the position. */
   readonly isComplete: ReadonlySignal<boolean>
@@ -22,6 +23,8 @@ export interface LatestValues {
   readonly position: ReadonlySignal<Fix | undefined>
   /** The latest record of a key. Each key has a signal, so that a changed value renders only that value. */
   of(key: string): ReadonlySignal<ReadingRecord> | undefined
+  /** Names, unit and decimals of a resource; empty if it is not described. */
+  descriptionOf(key: string): Description
   /** Calls `onRecord` for each live record of one resource. @returns a function that stops the calls */
   listen(key: string, onRecord: OnRecord): () => void
   close(): void
@@ -32,6 +35,7 @@ export function watchLatestValues(api: Api, live: LiveConnection, thingId: strin
   const keys = signal<readonly string[]>([])
   const isComplete = signal(false)
   const position = signal<Fix>()
+  const descriptions = signal(descriptionsOf(undefined))
   const come = new Set<string>()
   /** The keys that were listed when the page was opened. */
   let listed: readonly string[] | undefined
@@ -52,6 +56,10 @@ export function watchLatestValues(api: Api, live: LiveConnection, thingId: strin
     const wait = isNew ? updateInterval : Math.max(0, updatedAt + updateInterval - performance.now())
     timer ??= setTimeout(update, wait)
     if (key === '$geo') position.value = fixOf(payload)
+    if (key === '$meta') {
+      descriptions.value = descriptionsOf(payload)
+      keys.value = inOrder()
+    }
     if (key.startsWith('$')) return
     const record = payload as ReadingRecord | undefined
     changed.set(key, record)
@@ -65,7 +73,7 @@ export function watchLatestValues(api: Api, live: LiveConnection, thingId: strin
     batch(() => {
       for (const [key, record] of changed) hasOtherKeys = set(key, record) || hasOtherKeys
       changed.clear()
-      if (hasOtherKeys) keys.value = [...latest.keys()].sort(inOrder)
+      if (hasOtherKeys) keys.value = inOrder()
       if (listed?.every(key => come.has(key))) isComplete.value = true
     })
   }
@@ -82,6 +90,15 @@ export function watchLatestValues(api: Api, live: LiveConnection, thingId: strin
 
   function complete(): void {
     isComplete.value = true
+  }
+
+  function inOrder(): readonly string[] {
+    const of = (key: string) => descriptions.peek().get(key)
+    const rank = (key: string) => Number(of(key)?.hidden ?? false)
+    const label = (key: string) => of(key)?.name ?? key
+    return [...latest.keys()].sort(
+      (a, b) => rank(a) - rank(b) || compare(label(a), label(b)) || compare(a, b),
+    )
   }
 
   /** @returns whether a key was added or removed */
@@ -102,6 +119,7 @@ export function watchLatestValues(api: Api, live: LiveConnection, thingId: strin
     isComplete,
     position,
     of: key => latest.get(key),
+    descriptionOf: key => descriptions.value.get(key) ?? {},
     listen(key, onRecord) {
       const ofKey = listeners.get(key) ?? new Set()
       listeners.set(key, ofKey.add(onRecord))
@@ -116,4 +134,4 @@ export function watchLatestValues(api: Api, live: LiveConnection, thingId: strin
   }
 }
 
-const { compare: inOrder } = new Intl.Collator(undefined, { numeric: true })
+const { compare } = new Intl.Collator(undefined, { numeric: true })

@@ -89,6 +89,7 @@ export function Chart({ signedIn, thingId, resourceKey, values, chosen, onChoose
     if (handleKey(event.key, gestures)) event.preventDefault()
   }
 
+  const description = values.descriptionOf(resourceKey)
   const latest = Date.parse(values.of(resourceKey)?.value.datetime ?? '')
   const edges = edgesOf(shown, serverTime())
   const isElsewhere = latest < edges.from || latest >= edges.to
@@ -107,7 +108,17 @@ export function Chart({ signedIn, thingId, resourceKey, values, chosen, onChoose
         aria-label="Chart; arrows move it, + and − zoom, 0 returns to now"
         onKeyDown={keyDown}
       >
-        <div ref={element} class="chart-plot" role="img" aria-label={describeSeries(resourceKey, series)} />
+        {description.unit !== undefined && (
+          <span class="chart-unit" aria-hidden="true">
+            {description.unit}
+          </span>
+        )}
+        <div
+          ref={element}
+          class="chart-plot"
+          role="img"
+          aria-label={describeSeries(resourceKey, description, series)}
+        />
         {state !== undefined && (
           <p class="chart-state">
             {state}
@@ -126,13 +137,13 @@ export function Chart({ signedIn, thingId, resourceKey, values, chosen, onChoose
         )}
       </div>
       <p class="chart-caption">
-        <PointReadout point={point} interval={series.interval} />
+        <PointReadout point={point} interval={series.interval} description={description} />
         <span>Times are in {formatZone(serverTime())}.</span>
         <button type="button" class="quiet" aria-expanded={isTable} onClick={() => setIsTable(!isTable)}>
           {isTable ? 'Hide table' : 'Show as table'}
         </button>
       </p>
-      {isTable && <PointsTable series={series} />}
+      {isTable && <PointsTable series={series} description={description} />}
     </div>
   )
 }

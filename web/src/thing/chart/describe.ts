@@ -1,15 +1,16 @@
 import { formatMoment } from '../../time/format.ts'
-import { formatNumber } from '../resources/format-value.ts'
+import { type Description, measured } from '../description.ts'
 import type { Series } from './series.ts'
 
 /** A description of a chart, for screen readers. */
-export function describeSeries(key: string, { points }: Series): string {
+export function describeSeries(key: string, description: Description, { points }: Series): string {
+  const { name = key } = description
   const first = points[0]
   const last = points.at(-1)
-  if (!first || !last) return `Chart of ${key}: 0 points`
+  if (!first || !last) return `Chart of ${name}: 0 points`
   const lowest = Math.min(...points.map(point => point.lowest))
   const highest = Math.max(...points.map(point => point.highest))
-  const range = `lowest ${formatNumber(lowest)}, highest ${formatNumber(highest)}`
+  const range = `lowest ${measured(lowest, description)}, highest ${measured(highest, description)}`
   const times = `${formatMoment(first.time)} to ${formatMoment(last.time)}`
-  return `Chart of ${key}: ${points.length} points, ${times}, ${range}, last ${formatNumber(last.last)}`
+  return `Chart of ${name}: ${points.length} points, ${times}, ${range}, last ${measured(last.last, description)}`
 }

@@ -1,4 +1,5 @@
 import { formatMoment } from '../../time/format.ts'
+import { type Description, measured } from '../description.ts'
 import { formatNumber } from '../resources/format-value.ts'
 import type { Interval } from './interval.ts'
 import type { Point } from './series.ts'
@@ -6,16 +7,18 @@ import type { Point } from './series.ts'
 interface PointReadoutProps {
   readonly point: Point | undefined
   readonly interval: Interval
+  readonly description: Description
 }
 
 /** The point under the pointer; without one, the interval of a point. */
-export function PointReadout({ point, interval }: PointReadoutProps) {
+export function PointReadout({ point, interval, description }: PointReadoutProps) {
   if (!point) return <span>Line: average of {interval.text}. Band: lowest to highest.</span>
   const { time, average, lowest, highest } = point
   return (
     <span class="readout">
-      {formatMoment(time)} <strong>{formatNumber(average)}</strong>
-      {lowest !== highest && ` (average; ${formatNumber(lowest)} to ${formatNumber(highest)})`}
+      {formatMoment(time)} <strong>{measured(average, description)}</strong>
+      {lowest !== highest &&
+        ` (average; ${formatNumber(lowest, description.decimals)} to ${measured(highest, description)})`}
     </span>
   )
 }

@@ -1,12 +1,19 @@
 import { formatMoment } from '../../time/format.ts'
+import type { Description } from '../description.ts'
 import { formatNumber } from '../resources/format-value.ts'
 import type { Series } from './series.ts'
 
 const shownPoints = 100
 const columns = { Average: 'average', Lowest: 'lowest', Highest: 'highest', Last: 'last' } as const
 
+interface PointsTableProps {
+  readonly series: Series
+  readonly description: Description
+}
+
 /** The newest points of a chart, newest first. */
-export function PointsTable({ series: { points, interval } }: { readonly series: Series }) {
+export function PointsTable({ series: { points, interval }, description }: PointsTableProps) {
+  const { unit, decimals } = description
   const newest = points.slice(-shownPoints).reverse()
   return (
     <div class="scroll">
@@ -16,6 +23,7 @@ export function PointsTable({ series: { points, interval } }: { readonly series:
             ? `The newest ${shownPoints} of ${points.length} points`
             : 'All points'}
           , each for {interval.text}
+          {unit !== undefined && `, in ${unit}`}
         </caption>
         <thead>
           <tr>
@@ -33,7 +41,7 @@ export function PointsTable({ series: { points, interval } }: { readonly series:
               <td class="time">{formatMoment(point.time)}</td>
               {Object.values(columns).map(member => (
                 <td key={member} class="numeric">
-                  {formatNumber(point[member])}
+                  {formatNumber(point[member], decimals)}
                 </td>
               ))}
             </tr>

@@ -8,8 +8,13 @@ export function formatValue(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** A short number or an integer unchanged; any other number rounded and marked, for example ≈0.3333333. */
-export function formatNumber(value: number): string {
+/**
+ * A short number or an integer unchanged; any other number rounded and marked, for example ≈0.3333333.
+ *
+ * @param decimals the number of decimals that the user wants; numbers that are too long with them are formatted without
+ */
+export function formatNumber(value: number, decimals?: number): string {
+  if (decimals !== undefined && Math.abs(value) < 10 ** longestNumber) return value.toFixed(decimals)
   const text = String(value)
   if (text.length <= longestNumber || Number.isSafeInteger(value)) return text
   const rounded = roundedNumber(value)

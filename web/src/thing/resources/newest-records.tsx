@@ -47,7 +47,7 @@ export function NewestRecords({ signedIn, thingId, resourceKey, values }: Newest
             <tr key={at}>
               <td class="time">{formatMoment(Date.parse(record.datetime))}</td>
               <td class="value">
-                <RecordValue record={record} />
+                <RecordValue record={record} description={values.descriptionOf(resourceKey)} />
               </td>
             </tr>
           ))}

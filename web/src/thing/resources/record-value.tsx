@@ -1,8 +1,13 @@
 import type { ReadingRecord } from '../../api/records.ts'
-import { formatValue } from './format-value.ts'
+import { type Description, measured } from '../description.ts'
+
+interface RecordValueProps {
+  readonly record: ReadingRecord
+  readonly description: Description
+}
 
 /** A value on one line, with the whole value as its title. A record without a value is a position. */
-export function RecordValue({ record: { value, geo } }: { readonly record: ReadingRecord }) {
+export function RecordValue({ record: { value, geo }, description }: RecordValueProps) {
   if (value === null && geo) {
     return (
       <span class="text">
@@ -14,7 +19,7 @@ export function RecordValue({ record: { value, geo } }: { readonly record: Readi
   const whole = typeof value === 'string' ? value : JSON.stringify(value, null, 2)
   return (
     <span class={kind} title={whole}>
-      {formatValue(value)}
+      {measured(value, description)}
     </span>
   )
 }

@@ -18,6 +18,7 @@ export function ResourceRow(props: ResourceRowProps) {
   const { signedIn, thingId, values, resourceKey, isSelected, onSelect } = props
   const record = values.of(resourceKey)?.value
   if (!record) return null
+  const description = values.descriptionOf(resourceKey)
   return (
     <tr class={isSelected ? 'selected' : undefined}>
       <th scope="row">
@@ -28,13 +29,14 @@ export function ResourceRow(props: ResourceRowProps) {
           aria-pressed={isSelected}
           onClick={() => onSelect(resourceKey)}
         >
-          {resourceKey}
+          {description.name ?? resourceKey}
+          {description.name !== undefined && <span class="muted"> {resourceKey}</span>}
         </button>
       </th>
       <td class="value">
         {/* Not announced by screen readers, because the value may change ten times a second. */}
         <output aria-live="off">
-          <RecordValue record={record} />
+          <RecordValue record={record} description={description} />
         </output>
       </td>
       <td class="trend">

@@ -30,16 +30,21 @@ export function Resources({ signedIn, thingId, values }: ResourcesProps) {
 
 function ResourcesOf({ signedIn, thingId, values }: ResourcesProps & { readonly values: LatestValues }) {
   const [filter, setFilter] = useState('')
+  const [showsHidden, setShowsHidden] = useState(false)
   const { view, wasChosen, setChosen, setShown } = useViewInAddress(thingId)
   const { resourceKey: chosen, shown } = view
   const keys = values.keys.value
   // Chosen only once, so that later values do not change the shown resource.
   const first = useRef<string>(undefined)
+  const visible = keys.filter(key => !values.descriptionOf(key).hidden)
   if (first.current === undefined || !keys.includes(first.current)) {
-    first.current = firstKey(keys, key => values.of(key)?.peek())
+    first.current = firstKey(visible.length > 0 ? visible : keys, key => values.of(key)?.peek())
   }
   const selected = chosen !== undefined && keys.includes(chosen) ? chosen : first.current
-  const matching = keys.filter(key => key.toLowerCase().includes(filter.toLowerCase()))
+  const sought = filter.toLowerCase()
+  const matching = (showsHidden || sought !== '' ? keys : visible).filter(key =>
+    `${values.descriptionOf(key).name ?? ''} ${key}`.toLowerCase().includes(sought),
+  )
   return (
     <>
       {selected !== undefined && values.of(selected) && (
@@ -61,7 +66,7 @@ function ResourcesOf({ signedIn, thingId, values }: ResourcesProps & { readonly 
           <input
             type="search"
             placeholder="Filter"
-            aria-label="Filter by key"
+            aria-label="Filter by name or key"
             value={filter}
             onInput={event => setFilter(event.currentTarget.value)}
           />
@@ -98,7 +103,14 @@ function ResourcesOf({ signedIn, thingId, values }: ResourcesProps & { readonly 
         {matching.length > shownRows && (
           <p class="muted">{matching.length - shownRows} more. Filter to see them.</p>
         )}
-        {keys.length > 0 && matching.length === 0 && <p class="muted">No key contains “{filter}”.</p>}
+        {sought !== '' && matching.length === 0 && <p class="muted">No name or key contains “{filter}”.</p>}
+        {sought === '' && visible.length < keys.length && (
+          <p>
+            <button type="button" aria-expanded={showsHidden} onClick={() => setShowsHidden(!showsHidden)}>
+              {showsHidden ? 'Hide' : 'Show'} {keys.length - visible.length} hidden
+            </button>
+          </p>
+        )}
       </section>
     </>
   )

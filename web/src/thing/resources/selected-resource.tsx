@@ -34,17 +34,20 @@ export function SelectedResource(props: SelectedResourceProps) {
   const isChart = useRef(false)
   const record = props.values.of(props.resourceKey)?.value
   if (!record) return null
+  const description = props.values.descriptionOf(props.resourceKey)
+  const { name = props.resourceKey } = description
   const milliseconds = Date.parse(record.datetime)
   const isObject = typeof record.value === 'object' && record.value !== null
   // If a sensor sometimes writes "unavailable", the chart stays.
   isChart.current ||= typeof record.value === 'number'
   return (
-    <section ref={section} class="card selected-resource" aria-label={props.resourceKey}>
+    <section ref={section} class="card selected-resource" aria-label={name}>
       <div class="card-head">
-        <h2>{props.resourceKey}</h2>
+        <h2>{name}</h2>
+        {name !== props.resourceKey && <code class="muted">{props.resourceKey}</code>}
         {!isObject && (
           <output class="latest" aria-live="off">
-            <RecordValue record={record} />
+            <RecordValue record={record} description={description} />
           </output>
         )}
         <span class="muted">
