@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { write } from '../helpers/http-client.ts'
-import { serverOfTests } from '../helpers/of-test.ts'
+import { mqttOfTest, serverOfTests } from '../helpers/of-test.ts'
 import { TestBrowser } from './browser.ts'
-import { expectText, signIn, title } from './dashboard.ts'
+import { createNamedThing, expectText, signIn, title } from './dashboard.ts'
 
 const server = serverOfTests()
 const browser = new TestBrowser()
@@ -33,4 +33,44 @@ it('the page to connect a device has the token of the thing that was just made, 
   await signIn(page, server().adminKey)
   await page.getByText('the programs contain YOUR_THING_TOKEN').waitFor()
   expect(await page.content()).not.toContain(thingToken)
+})
+
+it('the page to connect a device makes a source for a house, and shows its things with their first message', async () => {
+  const { thingId } = await createNamedThing(server(), 'first')
+  const page = await browser.open(`${server().url}/#/things/${thingId}/connect`)
+  await signIn(page, server().adminKey)
+  await page.getByRole('button', { name: /^Tasmota, Zigbee2MQTT/ }).click()
+  await page.getByLabel('Server address for the device').fill('192.168.1.20')
+  await page.getByRole('button', { name: 'Add source' }).click()
+  await page.getByRole('heading', { name: 'Enter this in the device' }).waitFor()
+  const entries = await page.locator('dl dd code').allTextContents()
+  const [host, port, username = '', password = ''] = entries
+  expect([host, port]).toEqual(['192.168.1.20', new URL(server().mqttUrl).port])
+
+  await expectText(page.locator('main').getByRole('status'), 'Waiting for the first message…')
+  const client = await mqttOfTest({ url: server().mqttUrl, username, password })
+  const config = {
+    dn: 'Plug',
+    mac: '2462ABC0FFEE',
+    t: 'plug',
+    ft: 'tele/%topic%/',
+    tp: ['cmnd', 'stat', 'tele'],
+  }
+  await client.publish('tasmota/discovery/2462ABC0FFEE/config', config, { retain: true })
+  await client.publish('tele/plug/SENSOR', { ENERGY: { Power: 12 } })
+  await page.getByText('1 new thing:').waitFor()
+  await page.getByRole('link', { name: 'Plug' }).click()
+  await expectText(title(page), 'Plug')
+  await page.getByText('Device 2462ABC0FFEE').waitFor()
+  await expectText(page.getByRole('region', { name: 'ENERGY.Power' }), '12 W')
+
+  // An emptied announcement says that the device is gone.
+  await client.publish('tasmota/discovery/2462ABC0FFEE/config', '', { retain: true })
+  await page.reload()
+  await page.getByText('The device is gone').waitFor()
+
+  // A source opens no page.
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await signIn(page, password)
+  await expectText(page.getByRole('alert'), 'This is the password of a source.')
 })

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { TwoServers } from '../forward/two-servers.ts'
 import { write } from '../helpers/http-client.ts'
-import { serverOfTests } from '../helpers/of-test.ts'
+import { mqttOfTest, serverOfTests } from '../helpers/of-test.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { TestBrowser } from './browser.ts'
 import { createNamedThing, expectText, signIn, title } from './dashboard.ts'
@@ -10,8 +10,8 @@ import { createNamedThing, expectText, signIn, title } from './dashboard.ts'
 const server = serverOfTests()
 const browser = new TestBrowser()
 
-async function openOperator(): Promise<Page> {
-  const page = await browser.open(`${server().url}/#/operator`)
+async function openOperator(expectedErrors = /^$/): Promise<Page> {
+  const page = await browser.open(`${server().url}/#/operator`, { expectedErrors })
   await signIn(page, server().adminKey)
   await expectText(title(page), 'Operator')
   // A list that comes moves what is below it: a button that is pressed just then is released elsewhere.
@@ -106,6 +106,50 @@ describe('the page of the operator', () => {
     await dialog.getByRole('textbox').fill('obsolete')
     await confirm.click()
     await page.getByRole('link', { name: 'obsolete' }).waitFor({ state: 'detached' })
+  })
+
+  it('adds a source, shows what it did not read, and removes it after a confirmation', async () => {
+    const page = await openOperator(/status of 4(00|09)/)
+    const sources = region(page, 'Sources')
+    await sources.getByRole('button', { name: 'My own topics' }).click()
+    await sources.getByLabel('Name of the source').fill('garden')
+    const pattern = sources.getByLabel('Topics, with the levels of device and key')
+    await pattern.fill('garden/{key}/{device}')
+    const add = sources.getByRole('button', { name: 'Add source' })
+    await add.click()
+    await expectText(sources.getByRole('alert'), 'pattern must be a topic with {key} as its last level')
+    await pattern.fill('garden/{device}/{key}')
+    await add.click()
+    const password = sources.getByText(/^[\w-]{43}$/)
+    const client = await mqttOfTest({
+      url: server().mqttUrl,
+      username: 'garden',
+      password: (await password.textContent()) ?? '',
+    })
+    await sources.getByText('Waiting for the first message').waitFor()
+    await client.publish('garden/sprinkler/broken', Uint8Array.of(0xff))
+    await client.publish('garden/sprinkler/pressure', '1.5')
+    await sources.getByRole('link', { name: 'sprinkler' }).waitFor()
+    await sources.getByText(/^Not read: .*garden\/sprinkler\/broken/).waitFor()
+
+    await page.reload()
+    const remove = page.getByRole('button', { name: 'Delete source garden' })
+    const row = sources.getByRole('listitem').filter({ has: remove })
+    await expectText(row, /levels with garden\/\{device\}\/\{key\}; garden\/\+\/#1 thing, made /)
+    expect(await password.count()).toBe(0)
+    await row.getByRole('button', { name: 'Messages of garden that were not read' }).click()
+    await expectText(row.getByRole('listitem'), 'garden/sprinkler/broken')
+
+    await sources.getByRole('button', { name: 'My own topics' }).click()
+    await add.click()
+    await expectText(sources.getByRole('alert'), 'Another source has some of these topics.')
+    await add.click()
+    await sources.getByText('Waiting for the first message').waitFor()
+    await remove.click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await client.closed
+    await row.waitFor({ state: 'detached' })
+    await page.getByRole('link', { name: 'sprinkler', exact: true }).waitFor()
   })
 
   it('shows what waits for the central server, and which thing it does not take', async () => {

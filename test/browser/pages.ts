@@ -13,6 +13,14 @@ export const pages = {
     hash: thing => `#/things/${thing.thingId}/connect`,
     complete: page => page.getByText('mosquitto_pub').first().waitFor(),
   },
+  source: {
+    hash: thing => `#/things/${thing.thingId}/connect`,
+    complete: async page => {
+      await page.getByRole('button', { name: 'My own topics' }).click()
+      await page.getByRole('button', { name: 'Add source' }).click()
+      await page.getByText('Waiting for the first message').waitFor()
+    },
+  },
   operator: {
     hash: () => '#/operator',
     complete: page => page.getByRole('link', { name: 'boat' }).waitFor(),

@@ -1,4 +1,4 @@
-import type { Api } from './http.ts'
+import { type Api, ApiError } from './http.ts'
 import { visibleName } from './visible-name.ts'
 
 /** The principal of a credential: the answer of `GET /v2/principal`. */
@@ -17,8 +17,12 @@ export type Principal =
     }
   | { readonly kind: 'admin' }
 
-/** @throws ApiError 401 for a credential that is unknown, revoked or expired */
+/** @throws ApiError 401 for a credential that is unknown, revoked or expired; 403 for a source, which may read nothing */
 export async function fetchPrincipal(api: Api): Promise<Principal> {
-  const principal = await api.get<Principal>('/v2/principal')
+  const principal = await api.get<Principal | { readonly kind: 'source' }>('/v2/principal')
+  if (principal.kind === 'source') {
+    const message = 'This is the password of a source. Devices send with it. It opens no page.'
+    throw new ApiError({ status: 403, reason: 'forbidden', message })
+  }
   return principal.kind === 'thing' ? { ...principal, name: visibleName(principal.name) } : principal
 }

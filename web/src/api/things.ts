@@ -13,6 +13,13 @@ export interface ThingSummary {
   /** When a write to the thing was last stored, with any credential, RFC 3339; absent if not recorded. */
   readonly lastWrite?: string
   readonly position?: { readonly lat: number; readonly long: number }
+  /** The device of a source that the thing stands for. */
+  readonly source?: {
+    readonly sourceId: string
+    readonly device: string
+    /** Set if the device has announced that it is gone. */
+    readonly isGone?: true
+  }
 }
 
 export interface ThingsPage {
@@ -27,6 +34,8 @@ export interface ThingsQuery {
   /** 1..1000. */
   readonly limit?: number
   readonly cursor?: string
+  /** Only things of the source with this id. */
+  readonly source?: string
   /** Part of the name, in upper or lower case. */
   readonly name?: string
   /** `west,south,east,north` in degrees: only things in this area. */

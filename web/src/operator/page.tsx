@@ -4,6 +4,7 @@ import { CodesSection } from './codes-section.tsx'
 import { Figures } from './figures/figures.tsx'
 import { ForwardingSection } from './forwarding-section.tsx'
 import { SessionsSection } from './sessions-section.tsx'
+import { SourcesSection } from './sources-section.tsx'
 import { ThingsSection } from './things-section.tsx'
 
 /** The operator's page, only for the admin key. */
@@ -13,6 +14,7 @@ export function Operator({ signedIn }: { readonly signedIn: SignedIn }) {
     <div class="operator-page">
       <h1>Operator</h1>
       <ThingsSection signedIn={signedIn} />
+      <SourcesSection signedIn={signedIn} />
       <CodesSection api={api} live={live} />
       <SessionsSection api={api} live={live} />
       <ForwardingSection api={api} live={live} />

@@ -26,7 +26,7 @@ export function ThingPicker({ api, chosen, onChange }: ThingPickerProps) {
     const abort = new AbortController()
     const timer = setTimeout(async () => {
       try {
-        const { things } = await fetchAllThings(api, search, abort.signal)
+        const { things } = await fetchAllThings(api, { name: search }, abort.signal)
         setFound(new Map(things.slice(0, thingsShown).map(({ thingId, name }) => [thingId, name])))
         setProblem(undefined)
       } catch (error) {

@@ -1,7 +1,7 @@
 import './page.css'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError } from '../api/http.ts'
-import { fetchThings } from '../api/things.ts'
+import { fetchThings, type ThingSummary } from '../api/things.ts'
 import { lazily } from '../lazily.tsx'
 import { useReconnects } from '../live/reconnects.ts'
 import { usePageTitle } from '../page-title.ts'
@@ -21,7 +21,7 @@ interface ThingPageProps {
 
 /** The page of a thing: its values, position, settings and refused writes. */
 export function ThingPage({ signedIn, thingId }: ThingPageProps) {
-  const { name, problem } = useThingName({ signedIn, thingId })
+  const { name, source, problem } = useThing({ signedIn, thingId })
   usePageTitle(name || thingId)
   const values = useLatestValues(signedIn, thingId)
   useEffect(preloadChart, [])
@@ -40,10 +40,20 @@ export function ThingPage({ signedIn, thingId }: ThingPageProps) {
       <div class={name === undefined ? 'thing-head opening' : 'thing-head'}>
         <h1>{name || thingId}</h1>
         {name !== undefined && name !== '' && <code class="muted">{thingId}</code>}
+        {source && (
+          <span class="muted breakable">
+            Device <code>{source.device}</code>
+          </span>
+        )}
         <a class="button" href={`#/things/${thingId}/connect`}>
           Connect your device
         </a>
       </div>
+      {source?.isGone && (
+        <p class="notice" role="status">
+          The device is gone: it announced that it was removed. Its readings stay.
+        </p>
+      )}
       <div class="thing-page">
         <div class="column">
           <Resources signedIn={signedIn} thingId={thingId} values={values} />
@@ -75,13 +85,15 @@ const unknown = 'There is no such thing, or you may not see it.'
 const refreshInterval = 10_000
 
 /** The name of the thing, undefined while not known. `problem` is set if the principal cannot see such a thing. */
-function useThingName({ signedIn, thingId }: ThingPageProps): {
+function useThing({ signedIn, thingId }: ThingPageProps): {
   readonly name: string | undefined
+  readonly source: ThingSummary['source']
   readonly problem: string | undefined
 } {
   const { principal, api, live } = signedIn
   const own = principal.kind === 'thing' && principal.thingId === thingId ? principal.name : undefined
   const [name, setName] = useState(own)
+  const [source, setSource] = useState<ThingSummary['source']>()
   const [problem, setProblem] = useState<string>()
   const wasThere = useRef(false)
   const reconnects = useReconnects(live)
@@ -95,6 +107,7 @@ function useThingName({ signedIn, thingId }: ThingPageProps): {
         if (!thing) return
         wasThere.current = true
         setName(thing.name)
+        setSource(thing.source)
       } catch (error) {
         // If the page is already shown, it stays, as it does without a connection.
         if (error instanceof ApiError && !wasThere.current) setProblem(error.message)
@@ -107,5 +120,5 @@ function useThingName({ signedIn, thingId }: ThingPageProps): {
       abort.abort()
     }
   }, [api, thingId, own, reconnects])
-  return { name, problem }
+  return { name, source, problem }
 }

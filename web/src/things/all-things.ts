@@ -1,5 +1,5 @@
 import type { Api } from '../api/http.ts'
-import { fetchThings, type ThingSummary } from '../api/things.ts'
+import { fetchThings, type ThingSummary, type ThingsQuery } from '../api/things.ts'
 
 /** Maximum number of things that are read, because each thousand takes a request. */
 const mostThings = 10_000
@@ -15,13 +15,22 @@ export interface AllThings {
 /**
  * The things that the principal may see. The server's pages are ordered by id, so all things have to be read to sort them by name.
  *
- * @param name part of the name, in upper or lower case; empty for all things @throws ApiError
+ * @throws ApiError
  */
-export async function fetchAllThings(api: Api, name: string, signal: AbortSignal): Promise<AllThings> {
+export async function fetchAllThings(
+  api: Api,
+  { name = '', source }: Pick<ThingsQuery, 'name' | 'source'>,
+  signal?: AbortSignal,
+): Promise<AllThings> {
   const things: ThingSummary[] = []
   let cursor: string | undefined
   do {
-    const query = { limit: thingsPerRequest, ...(name && { name }), ...(cursor !== undefined && { cursor }) }
+    const query = {
+      limit: thingsPerRequest,
+      ...(name && { name }),
+      ...(source !== undefined && { source }),
+      ...(cursor !== undefined && { cursor }),
+    }
     const page = await fetchThings(api, query, signal)
     things.push(...page.things)
     cursor = page.next

@@ -127,7 +127,8 @@ function NoThings({ signedIn, name, silence, isAnyNamed }: NoThingsProps) {
   if (signedIn.principal.kind === 'admin') {
     return (
       <p class="muted">
-        No things yet. Create one on the <a href="#/operator">operator page</a>.
+        No things yet. Create one, or add a source for devices that need no program, on the{' '}
+        <a href="#/operator">operator page</a>.
       </p>
     )
   }

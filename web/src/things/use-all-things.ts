@@ -31,7 +31,7 @@ export function useAllThings({ api, live }: Pick<SignedIn, 'api' | 'live'>, name
       if (isAsking) return
       isAsking = true
       try {
-        setAll(await fetchAllThings(api, name, abort.signal))
+        setAll(await fetchAllThings(api, { name }, abort.signal))
         setProblem(undefined)
       } catch (error) {
         if (error instanceof ApiError) setProblem(error.message)

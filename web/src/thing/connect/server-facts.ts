@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { Api } from '../../api/http.ts'
 
 /** The answer of `GET /dashboard.json`. */
-interface ServerFacts {
+export interface ServerFacts {
   /** Absent if MQTT is not served. */
   readonly mqttPort?: number
   /** Absent if MQTT over TLS is not served. */

@@ -25,7 +25,7 @@ export function ResourceRow(props: ResourceRowProps) {
         <button
           type="button"
           class="link"
-          title={resourceKey}
+          title={`${description.name ?? ''} ${resourceKey}`.trim()}
           aria-pressed={isSelected}
           onClick={() => onSelect(resourceKey)}
         >
