@@ -264,7 +264,7 @@ export interface SourceThings {
    *
    * @param alias the name in the topic, if `device` is another identifier
    * @param name names a thing that is made; undefined: no thing is made
-   * @returns undefined if there is no thing and none is made
+   * @returns the thing, and whether it became that of the device only now; undefined if there is no thing and none is made
    * @throws ThingwireError too_many_things
    */
   thingOf(

@@ -115,8 +115,8 @@ class TasmotaReader implements SourceReader {
     if (!known && !resources) return undefined
     const named = Object.entries(known?.relays ?? {}).map(([key, name]) => [key, { name }] as const)
     return {
-      ...(known && { alias: known.alias }),
       ...(known?.name !== undefined && { name: known.name }),
+      ...(known && { alias: known.alias }),
       resources: Object.fromEntries([...named, ...(resources ?? [])]),
     }
   }

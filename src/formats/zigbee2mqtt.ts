@@ -74,7 +74,7 @@ class Zigbee2MqttReader implements SourceReader {
     const { base, name, known, rest } = decoded ? placeOfPayload(place, decoded) : place
     const [attribute] = rest
     if (name === '' || rest.some(isCommand)) return nothing
-    const alias = base === defaultBase ? name : `${base}/${name}`
+    const alias = aliasOf(base, name)
     const outcomeOf = (records: readonly SentRecord[]): Outcome =>
       records.length === 0 ? nothing : { readings: [readingOf(known?.address ?? alias, alias, records)] }
     if (!decoded) return unreadable(decoded, 'a JSON object')
@@ -114,7 +114,7 @@ class Zigbee2MqttReader implements SourceReader {
 
   describe(device: string): DeviceDescription | undefined {
     const known = this.#devices.get(device)
-    return known && { name: known.name, alias: known.name, resources: known.resources }
+    return known && { name: known.name, alias: aliasOf(known.base, known.name), resources: known.resources }
   }
 
   /** Takes a list of devices. What it says of a device is a fact; what is known already is left out. */
@@ -167,6 +167,11 @@ class Zigbee2MqttReader implements SourceReader {
     }
     return undefined
   }
+}
+
+/** What a device is called that is in no list. */
+function aliasOf(base: string, name: string): string {
+  return base === defaultBase ? name : `${base}/${name}`
 }
 
 /** The name of a device that is in no list, and the levels behind it. */

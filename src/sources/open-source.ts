@@ -252,6 +252,8 @@ export class OpenSource {
     const { message, begin } = taking
     const { device, alias, records, writeId } = reading
     const description = reader.describe(device)
+    // It may give the device a thing that was made by a name which the device has no more.
+    await this.#describing.get(device)
     try {
       const name = description?.name ?? alias ?? device
       const known = this.#parts.things.known(this.#source.sourceId, device)

@@ -127,6 +127,23 @@ describe.each([4, 5] as const)('a source over MQTT, version %i', protocolVersion
     await expect.poll(() => house.meta('a')).toMatchObject({ power: { unit: 'W' } })
   })
 
+  it('gives a thing that was made by a name to the device that had the name first', async () => {
+    const house = await House.open()
+    const hub = await house.connect('hub', { protocolVersion })
+    await hub.publishAsync('zigbee2mqtt/a', '{"power":1}', { qos: 1 })
+    await hub.publishAsync('zigbee2mqtt/b', '{"power":2}', { qos: 1 })
+    const lists = [
+      { [plug]: 'a', [button]: 'b' },
+      { [plug]: 'b', [button]: 'a' },
+    ]
+    await Promise.all([
+      ...lists.map(names => hub.publishAsync('zigbee2mqtt/bridge/devices', bridgeDevices(names), { qos: 1 })),
+      hub.publishAsync('zigbee2mqtt/a', '{"power":3}', { qos: 1 }),
+      hub.publishAsync('zigbee2mqtt/b', '{"power":4}', { qos: 1 }),
+    ])
+    expect(await house.records()).toMatchObject({ a: { power: [1, 4] }, b: { power: [2, 3] } })
+  })
+
   it('knows after a restart what it was taught', async () => {
     const house = await House.open()
     const hub = await house.connect('hub', { protocolVersion })

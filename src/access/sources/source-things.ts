@@ -46,9 +46,10 @@ export class DeviceThings implements SourceThings {
 
   async thingOf(source: SourcePrincipal, device: string, alias?: string, name?: string) {
     const own = sourceDeviceName(source.sourceId, device)
-    const present =
-      (await this.#things.get(own)) ?? (await this.#adopt(source.sourceId, device, own, alias ?? device))
+    const present = await this.#things.get(own)
     if (present !== undefined) return { thingId: present, isNew: false }
+    const adopted = await this.#adopt(source.sourceId, device, own, alias ?? device)
+    if (adopted !== undefined) return { thingId: adopted, isNew: true }
     if (name === undefined || source.terms.things === 'known') return undefined
     const isNew = await this.#make(source.sourceId, device, own, alias === undefined, name)
     const thingId = await this.#things.get(own)
