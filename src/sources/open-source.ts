@@ -77,6 +77,8 @@ export class OpenSource {
   /** By device: the description that is written last, as JSON, and descriptions whose writes have not begun. */
   readonly #described = new Map<string, string>()
   readonly #describing = new Map<string, Promise<void>>()
+  /** By thing: the write that began last. */
+  readonly #writing = new Map<string, Promise<WriteAnswer>>()
 
   private constructor(source: SourcePrincipal, parts: SourcesParts) {
     this.#source = source
@@ -277,6 +279,8 @@ export class OpenSource {
 
   /** Leaves out the records that say what the latest records of their keys say, without a time of their own. */
   async #withoutKnown(thingId: string, records: readonly SentRecord[]): Promise<readonly SentRecord[]> {
+    // A client may send what waits for an ack again, and then everything: the first copy may not be stored yet.
+    await this.#writing.get(thingId)?.catch(() => {})
     const isKnown = await Promise.all(
       records.map(async ({ key, value, datetime, geo }) => {
         if (datetime !== undefined || geo !== undefined) return false
@@ -301,9 +305,9 @@ export class OpenSource {
       options: { id: writeId },
     } as const
     try {
-      const { rejected = [] } = await promiseOf<WriteAnswer>(ticket =>
-        this.#parts.ingest.submit(write, ticket),
-      )
+      const writing = promiseOf<WriteAnswer>(ticket => this.#parts.ingest.submit(write, ticket))
+      this.#writing.set(thingId, writing)
+      const { rejected = [] } = await writing
       for (const { index, reason, message } of rejected)
         this.#note(taking, reason, values[index]?.key ?? '', message)
     } catch (error) {

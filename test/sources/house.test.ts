@@ -1,84 +1,8 @@
-import mqtt, { type MqttClient } from 'mqtt'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import type { SourceOptions } from '../../src/access/access.ts'
-import { ask } from '../helpers/http-client.ts'
-import { DoorService, type DoorServiceOptions } from '../mqtt/door-service.ts'
-
-/** A source of a server, and how its devices reach the server. */
-class House {
-  #service: DoorService
-  readonly sourceId: string
-  readonly token: string
-
-  private constructor(service: DoorService, sourceId: string, token: string) {
-    this.#service = service
-    this.sourceId = sourceId
-    this.token = token
-  }
-
-  static async open(options: DoorServiceOptions = {}, terms: Partial<SourceOptions> = {}): Promise<House> {
-    const service = await DoorService.start(options)
-    const { sourceId, sourceToken } = await service.things.sources.create({ name: 'house', ...terms })
-    return new House(service, sourceId, sourceToken)
-  }
-
-  async connect(clientId: string, options: mqtt.IClientOptions = {}): Promise<MqttClient> {
-    const { mqttUrl: url } = this.#service
-    const login = { username: 'house', password: this.token }
-    const client = await mqtt.connectAsync(url, { clientId, ...login, ...options }, false)
-    onTestFinished(() => client.endAsync(true))
-    return client
-  }
-
-  /** The records of each thing by its name, oldest first. */
-  async records(): Promise<Record<string, Record<string, readonly unknown[]>>> {
-    const { things } = await this.#service.things.registry.list({ limit: 1000 })
-    const all: Record<string, Record<string, readonly unknown[]>> = {}
-    for (const { thingId, name } of things) {
-      const keys = await this.#service.things.records.resources(thingId)
-      const ofThing: Record<string, readonly unknown[]> = {}
-      for (const key of keys) {
-        const path = `/v2/things/${thingId}/resources/${key}?limit=1000&order=asc`
-        const records = await ask<readonly { value: unknown }[]>(this.#service, 'GET', path)
-        ofThing[key] = records.map(({ value }) => value)
-      }
-      all[name] = ofThing
-    }
-    return all
-  }
-
-  async meta(name: string): Promise<unknown> {
-    const [thing] = await this.#service.things.registry.named(name)
-    const state = await this.#service.things.records.state(thing?.thingId ?? '', '$meta')
-    return state && JSON.parse(state.value)
-  }
-
-  async restart(): Promise<void> {
-    this.#service = await this.#service.restart()
-  }
-
-  async remove(): Promise<void> {
-    await this.#service.things.sources.remove(this.sourceId)
-  }
-
-  async errors(): Promise<readonly string[]> {
-    const listed = await this.#service.things.refused.list(this.sourceId, 100)
-    return listed.map(({ reason, message }) => `${reason}: ${message}`)
-  }
-}
+import { describe, expect, it } from 'vitest'
+import { bridgeDevices, House } from './house.ts'
 
 const plug = '0x00158d00018255df'
 const button = '0x00158d0001825511'
-
-function bridgeDevices(names: Readonly<Record<string, string>>): string {
-  const exposes = [{ type: 'numeric', property: 'power', unit: 'W', access: 1 }]
-  return JSON.stringify(
-    Object.entries(names).map(([ieee_address, friendly_name]) => ({
-      ...{ ieee_address, friendly_name, type: 'Router', supported: true, interview_completed: true },
-      definition: { model: 'x', vendor: 'y', description: 'z', exposes },
-    })),
-  )
-}
 
 describe.each([4, 5] as const)('a source over MQTT, version %i', protocolVersion => {
   it('stores what its devices publish, and relays it', async () => {
