@@ -1,12 +1,16 @@
 import { expect, test } from 'vitest'
 import { versionNames } from '../helpers/mqtt-versions.ts'
-import { type Fault, Rounds } from '../rig/rounds.ts'
+import { type Fault, Rounds, type RoundsSetup } from '../rig/rounds.ts'
 import { faults } from './faults.ts'
 
 /** The short form of `npm run fault:nodes`, on two services at the same time. */
 
-async function expectNothingWrong(faults: readonly Fault[], atTheEnd: (end: () => Promise<void>) => void) {
-  const rounds = await Rounds.start({ cast: ['heavy', 'steady', 'magic', 'wills'], writers: 3 })
+async function expectNothingWrong(
+  faults: readonly Fault[],
+  atTheEnd: (end: () => Promise<void>) => void,
+  cast: RoundsSetup['cast'] = ['heavy', 'steady', 'magic', 'wills'],
+) {
+  const rounds = await Rounds.start({ cast, writers: 3 })
   atTheEnd(() => rounds.end())
   for (const fault of faults) {
     const { acks, violations } = await rounds.run(fault)
@@ -31,4 +35,13 @@ test.concurrent(
     timeout: 300_000,
   },
   ({ onTestFinished }) => expectNothingWrong([faults.stopRedis, faults.isolateNode], onTestFinished),
+)
+
+test.concurrent(
+  'nodes keep what the devices of a source publish, and each device in one thing, when they are killed',
+  {
+    timeout: 300_000,
+  },
+  ({ onTestFinished }) =>
+    expectNothingWrong([faults.killNode, faults.killNode], onTestFinished, ['household']),
 )

@@ -31,6 +31,7 @@ const scenarios: Readonly<Record<string, readonly (readonly [fault: Fault, round
   ],
   stop: [[faults.stopNode, 2]],
   restart: [[faults.restartNodes, 2]],
+  sources: [[faults.killNode, 30]],
 }
 
 /** Rounds of a node that is paused, each with a client of every kind, on services of their own. */
@@ -40,7 +41,8 @@ const report = new Report()
 for (const name of chosen([...Object.keys(scenarios), paused.name], values.only)) {
   const isBalanced = name === 'restart'
   // Behind a load balancer are servers as they are shipped, without the magic resource that counts.
-  const cast = ['heavy', 'steady', 'wills', ...(isBalanced ? [] : (['magic'] as const))] as const
+  const everybody = ['heavy', 'steady', 'wills', ...(isBalanced ? [] : (['magic'] as const))] as const
+  const cast = name === 'sources' ? (['household'] as const) : everybody
   if (name === paused.name) await runPaused(Number(values.rounds ?? paused.rounds), report)
   else
     await withRounds(report, { cast, writers, isBalanced }, async rounds => {

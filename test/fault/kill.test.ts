@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { versionNames } from '../helpers/mqtt-versions.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { Rounds, type RoundsSetup } from '../rig/rounds.ts'
-import { defects, killAt, killPoints, magicPoints, sessionPoints, willPoints } from './kill.ts'
+import { defects, killAt, killPoints, magicPoints, sessionPoints, sourcePoints, willPoints } from './kill.ts'
 
 /** The short form of `npm run fault -- --only kills` and `--only wills`. */
 
@@ -53,6 +53,12 @@ const kept: readonly Kept[] = [
       'between two queued writes',
       'in replays',
     ],
+  ],
+  [
+    'what the devices of a source publish, and each device in one thing',
+    'household',
+    sourcePoints,
+    ['random moment', 'QoS 1 before PUBACK', 'QoS 2 before PUBREC'],
   ],
   [
     'wills, to be written once, and none of clients that are back or took leave',

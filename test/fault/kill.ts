@@ -66,6 +66,9 @@ export const killPoints: Courses = {
   'QoS 2 before PUBREC, on its return': onReturn('QoS 2 before PUBREC', 10),
 }
 
+/** The same for the messages of a source, which are small, and relayed when they are stored. */
+export const { 'torn write': _, ...sourcePoints } = killPoints
+
 /** Where a message to a persistent session is lost if the MQTT door is careless. */
 export const sessionPoints: Courses = {
   [random]: { most: 0, sizes: 'mostly small' },

@@ -7,7 +7,15 @@ import type { Fault, Round, RoundsSetup } from '../rig/rounds.ts'
 import { isAtQos, wayOf, ways } from '../rig/writes.ts'
 import { historiesAtOnce, runHistories } from '../store/level/histories/run-histories.ts'
 import { cutConnections, failedSync, failedWrites, killedInFailedSync, pauseFaults } from './faults.ts'
-import { type Course, killAt, killPoints, magicPoints, sessionPoints, willPoints } from './kill.ts'
+import {
+  type Course,
+  killAt,
+  killPoints,
+  magicPoints,
+  sessionPoints,
+  sourcePoints,
+  willPoints,
+} from './kill.ts'
 import { delayedSync, traceAcks } from './power-loss.ts'
 
 /**
@@ -109,6 +117,8 @@ const scenarios: Readonly<Record<string, (dataDir: string) => Promise<void>>> = 
     await Promise.all([killed, killInTurn('magic', magic)])
   },
   wills: dataDir => killInTurn('wills', { setup: { dataDir, cast: ['wills'] }, points: willPoints, each: 5 }),
+  sources: dataDir =>
+    killInTurn('sources', { setup: { dataDir, cast: ['household'] }, points: sourcePoints, each: 3 }),
   cuts: async dataDir => {
     await breakInTurn({ dataDir, cast: ['heavy'] }, [cutConnections(6_000, 20)])
   },

@@ -135,6 +135,13 @@ export class Device {
     return true
   }
 
+  /** Publishes at QoS 0, which nobody acknowledges. */
+  publishUnacked(write: PlannedWrite): void {
+    this.setup.ledger.add(write)
+    const { body, topic = '', retain = false } = write
+    this.#client?.send(publishPacket(topic, body, { qos: 0, retain }))
+  }
+
   /** Connects and waits until every handshake is over. @throws Error if that does not come about */
   async resume(url: string): Promise<void> {
     const returnCode = await this.connect(url)
@@ -222,11 +229,12 @@ export class Device {
 
   #sendPublish(messageId: number, write: PlannedWrite, dup: boolean): void {
     const { thingId, thingToken } = this.setup.thing
-    const named = `things/${messageId % 2 === 0 ? thingId : thingToken}/write`
+    const named = write.topic ?? `things/${messageId % 2 === 0 ? thingId : thingToken}/write`
     const { topic, ...properties } = this.#form.of(named, write)
     const qos = isAtQos(2, write.way) ? 2 : 1
+    const { retain = false } = write
     this.#awaited.push(messageId)
-    this.#client?.send(publishPacket(topic, write.body, { qos, dup, messageId, ...properties }))
+    this.#client?.send(publishPacket(topic, write.body, { qos, dup, retain, messageId, ...properties }))
   }
 
   /** The lowest: an id is used again as soon as the standard allows it. */

@@ -135,7 +135,7 @@ function copiesAllowed({ write, sent }: Entry): number {
 /** Whole writes among those given. */
 export function wholeWrites(writes: readonly PlannedWrite[], stored: readonly string[]): PlannedWrite[] {
   const present = new Set(stored)
-  return writes.filter(({ values }) => values.every(value => present.has(value)))
+  return writes.filter(({ values }) => values.length > 0 && values.every(value => present.has(value)))
 }
 
 /** Value of what is delivered and not stored: who is connected gets it, and there is no place for it in any order. */

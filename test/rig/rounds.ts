@@ -48,9 +48,9 @@ export const nothingSeen: Seen = { violations: [], overdue: [], notes: [] }
 export interface RoundsSetup extends ServiceSetup {
   /**
    * `heavy`: writers, as much as the service takes. `steady`: little enough for sessions that are away to miss nothing, and
-   * subscribers of it. `magic`: writers of magic records. `wills`: clients with wills.
+   * subscribers of it. `magic`: writers of magic records. `wills`: clients with wills. `household`: the devices of a source.
    */
-  readonly cast: readonly ('heavy' | 'steady' | 'magic' | 'wills')[]
+  readonly cast: readonly ('heavy' | 'steady' | 'magic' | 'wills' | 'household')[]
   /** Of the heavy load, over MQTT and over HTTP each. Default 6. */
   readonly writers?: number
   /** On top of those of the heavy load. */
@@ -84,13 +84,22 @@ export class Rounds {
       ...{ name: 'steady load', things: 2, devices: 8, connections: 4, rest: isAlone ? 100 : 250 },
       ...{ sizes: 'one', kinds: ['with datetimes', 'with an id'], hasFleeting: isAlone },
     })
-    this.writers = [...(has('heavy') ? [heavy] : []), ...(has('steady') ? [steady] : [])]
+    const household = new Writers(service, {
+      ...{ name: 'household', things: 0, devices: 20, connections: 0, rest: isAlone ? 5 : 20 },
+      ...{ sizes: 'one', isHousehold: true },
+    })
+    this.writers = [
+      ...(has('heavy') ? [heavy] : []),
+      ...(has('household') ? [household] : []),
+      ...(has('steady') ? [steady] : []),
+    ]
     this.watchers = has('steady') ? new Watchers(service, steady, patience) : undefined
     this.testators = has('wills') ? new Testators(service) : undefined
     this.magic = has('magic') ? new MagicWriters(service, patience) : undefined
     // Who watches begins behind who writes, and writes once more before what was written is looked at.
     const all = [
-      ...[has('heavy') ? heavy : undefined, this.magic, this.testators, has('steady') ? steady : undefined],
+      ...[has('heavy') ? heavy : undefined, has('household') ? household : undefined],
+      ...[this.magic, this.testators, has('steady') ? steady : undefined],
       ...[this.watchers, isAlone ? undefined : new Views(service, this.writers)],
     ]
     this.#participants = all.filter(each => each !== undefined)

@@ -3,6 +3,7 @@ import type { Thing } from '../helpers/http-client.ts'
 import { post, reasonOf } from '../helpers/http-connection.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 import { createDevices, type Device } from './device.ts'
+import { Household } from './household.ts'
 import { fleeting, Ledger, storedValues, wholeWrites } from './ledger.ts'
 import { deadline, type Participant, pause, untilDone } from './participant.ts'
 import type { Service } from './server.ts'
@@ -38,6 +39,8 @@ export interface WritersSetup {
   readonly kinds?: readonly WriteKind[]
   /** Whether others write what is delivered and not stored. */
   readonly hasFleeting?: boolean
+  /** Whether the devices are those of a source, with one credential, in the place of things. */
+  readonly isHousehold?: boolean
 }
 
 /**
@@ -63,6 +66,9 @@ export class Writers implements Participant {
   readonly #service: Service
   /** To which each is, or was last, connected. */
   readonly #nodes = new Map<Device, ServerProcess>()
+  #household: Household | undefined
+  /** Those that have connected and published nothing. */
+  readonly #fresh = new Set<Device>()
   #run = ''
   #number = 0
   #startedAt = 0
@@ -82,10 +88,12 @@ export class Writers implements Participant {
   async begin(round: number): Promise<void> {
     this.#run = `n${round}`
     this.#isStopped = false
-    const { things, devices } = this.setup
-    if (this.things.length === 0) {
-      this.things = await this.#service.createThings(things)
-      this.devices = createDevices(this.things, devices, this.ledger)
+    const { things, devices, isHousehold } = this.setup
+    if (this.devices.length === 0) {
+      if (isHousehold) this.#household = await Household.create(this.#service.node(0), devices)
+      else this.things = await this.#service.createThings(things)
+      const credentials = this.#household ? [this.#household.credential] : this.things
+      this.devices = createDevices(credentials, devices, this.ledger)
     }
     // In the round before they may have gone to other nodes.
     await Promise.all(
@@ -94,6 +102,7 @@ export class Writers implements Participant {
         await this.#connect(device, place)
       }),
     )
+    if (this.#household && round > 1 && Math.random() < 0.5) await this.#swapNames(this.#household)
   }
 
   start(): void {
@@ -121,15 +130,17 @@ export class Writers implements Participant {
 
   /** Before anything is sent again. */
   async look(server: ServerProcess): Promise<readonly string[]> {
-    const stored = await this.#storedAt(server)
-    this.kept = wholeWrites(this.ledger.withOutcome(['uncertain'], this.#startedAt), stored)
-    return this.ledger.violations(stored)
+    const { values, wrong } = await this.#storedAt(server)
+    this.kept = wholeWrites(this.ledger.withOutcome(['uncertain'], this.#startedAt), values)
+    return [...this.ledger.violations(values), ...wrong]
   }
 
   async check(): Promise<readonly string[]> {
     const open = this.devices.filter(({ inFlight }) => inFlight.length > 0)
+    const { values, wrong } = await this.#storedAt(this.#service.node(0))
     return [
-      ...this.ledger.violations(await this.#storedAt(this.#service.node(0))),
+      ...this.ledger.violations(values),
+      ...wrong,
       ...open.map(({ clientId }) => `${clientId}: a handshake is not over`),
     ]
   }
@@ -151,13 +162,16 @@ export class Writers implements Participant {
     )
   }
 
-  async #storedAt(server: ServerProcess): Promise<string[]> {
-    return (await storedValues(server, this.things)).filter(value => value !== fleeting)
+  /** Every value, and what is wrong with the things, in words. */
+  async #storedAt(server: ServerProcess): Promise<{ values: string[]; wrong: readonly string[] }> {
+    if (this.#household) return await this.#household.look(server)
+    const values = await storedValues(server, this.things)
+    return { values: values.filter(value => value !== fleeting), wrong: [] }
   }
 
   async #post(place: number): Promise<void> {
     while (!this.#isStopped) {
-      const write = this.#plan('HTTP', place, place % this.things.length)
+      const write = this.#planFor('HTTP', place, place % this.things.length)
       await this.#service.reach(place)
       this.ledger.add(write)
       await this.#postUntilSettled(write, place)
@@ -203,12 +217,35 @@ export class Writers implements Participant {
     const { place: thing } = device.setup
     while (!this.#isStopped) {
       if (!device.isConnected) await this.#comeBack(device, place)
-      if (await device.publish(this.#plan(device.way, place, thing))) await delay(this.setup.rest)
+      if (await this.#publishNext(device, this.#plan(device, place, thing))) await delay(this.setup.rest)
     }
     await untilDone(async () => {
       if (!device.isConnected) await this.#comeBack(device, place)
       await device.idle()
     }).catch((error: Error) => this.ledger.breach(error.message))
+  }
+
+  /** Of a household, one write in eight at QoS 0. @returns as of `Device.publish` */
+  async #publishNext(device: Device, write: PlannedWrite): Promise<boolean> {
+    if (!this.#household || Math.random() > 1 / 8) return await device.publish(write)
+    // What is not acked may be there or not.
+    if (write.values.length > 0 && !write.retain) device.publishUnacked(write)
+    return device.isConnected
+  }
+
+  /** Whichever node the clients are at, it gets the list of devices before it gets readings. */
+  async #swapNames(household: Household): Promise<void> {
+    household.swapNames()
+    await Promise.all(
+      this.devices.map(async (device, place) => {
+        const number = this.#number
+        this.#number += 2
+        await device.publish(
+          household.announce({ run: this.#run, way: device.way, place, number: number - (number % 2) }),
+        )
+        await device.idle()
+      }),
+    )
   }
 
   async #comeBack(device: Device, place: number): Promise<void> {
@@ -228,10 +265,19 @@ export class Writers implements Participant {
         throw new Error(`${device.clientId}: CONNACK ${returnCode}`)
       }
       this.#nodes.set(device, node)
+      this.#fresh.add(device)
     })
   }
 
-  #plan(way: Way, place: number, thing: number): PlannedWrite {
+  #plan(device: Device, place: number, thing: number): PlannedWrite {
+    const reading = { run: this.#run, way: device.way, place, number: this.#number }
+    const isFresh = this.#fresh.delete(device)
+    if (!this.#household) return this.#planFor(device.way, place, thing)
+    this.#number++
+    return isFresh ? this.#household.repeat(reading) : this.#household.plan(reading)
+  }
+
+  #planFor(way: Way, place: number, thing: number): PlannedWrite {
     const { kinds = writeKinds } = this.setup
     // At QoS 2 nothing is stored twice, whatever is in it.
     const possible = isAtQos(2, way) ? [...new Set<WriteKind>(['plain', ...kinds])] : kinds

@@ -15,6 +15,9 @@ export interface PlannedWrite extends VersionedWrite {
   readonly values: readonly string[]
   /** Has explicit datetimes or a write id: sent again, it is stored once (contract §4). */
   readonly repeatable: boolean
+  /** Of a device of a source. Absent: the write topic of its thing. */
+  readonly topic?: string
+  readonly retain?: boolean
 }
 
 export interface Plan {
