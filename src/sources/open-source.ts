@@ -74,6 +74,8 @@ export class OpenSource {
   /** By name of the document: the name of a fact, and its JSON. */
   readonly #facts = new Map<string, { readonly name: string; readonly text: string }>()
   readonly #turns = new Turns()
+  /** Set while facts are looked up that another node was taught. A message waits for them: a device may have another name by now. */
+  #hearing: Promise<unknown> | undefined
   /** By device: the description that is written last, as JSON, and descriptions whose writes have not begun. */
   readonly #described = new Map<string, string>()
   readonly #describing = new Map<string, Promise<void>>()
@@ -101,7 +103,18 @@ export class OpenSource {
   async hear(names: readonly string[]): Promise<void> {
     const prefix = sourceFactsOf(this.#source.sourceId)
     const changed = names.filter(name => name.startsWith(prefix))
-    for (const name of changed) this.#hearFact(name, await this.#parts.documents.get(name))
+    if (changed.length === 0) return
+    const hearing = Promise.all([this.#hearing, ...changed.map(name => this.#hearAgain(name))])
+    this.#hearing = hearing
+    await hearing
+    if (this.#hearing === hearing) this.#hearing = undefined
+  }
+
+  async #hearAgain(documentName: string): Promise<void> {
+    const before = this.#facts.get(documentName)
+    const document = await this.#parts.documents.get(documentName)
+    // What this node was taught meanwhile is newer.
+    if (this.#facts.get(documentName) === before) this.#hearFact(documentName, document)
   }
 
   #hearFact(documentName: string, document: Document | undefined): void {
@@ -129,6 +142,7 @@ export class OpenSource {
     try {
       const before = turn.wait()
       if (before) await before
+      if (this.#hearing) await this.#hearing
       reply = await this.#read(taking)
     } finally {
       turn.done()

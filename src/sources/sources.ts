@@ -27,8 +27,9 @@ export class Sources implements SourceMessages {
       parts.nodes.onDocuments(names => {
         if (!names) this.#open.clear()
         else
-          for (const opening of this.#open.values())
-            opening.then(source => source.hear(names)).catch(() => {})
+          // Without what another node was taught, it would stay as it is.
+          for (const [sourceId, opening] of this.#open)
+            opening.then(source => source.hear(names)).catch(() => this.#close(sourceId, opening))
       }),
     ]
   }
@@ -38,8 +39,12 @@ export class Sources implements SourceMessages {
     const opening = this.#open.get(sourceId) ?? OpenSource.open(source, this.#parts)
     this.#open.set(sourceId, opening)
     // A failure of the store must not stay.
-    opening.catch(() => this.#open.get(sourceId) === opening && this.#open.delete(sourceId))
+    opening.catch(() => this.#close(sourceId, opening))
     return await (await opening).take(message)
+  }
+
+  #close(sourceId: string, opening: Promise<OpenSource>): void {
+    if (this.#open.get(sourceId) === opening) this.#open.delete(sourceId)
   }
 
   close(): void {
