@@ -21,6 +21,7 @@ import {
   starting,
   syncing,
 } from './product-contestants.ts'
+import { sources } from './sources.ts'
 import { version5 } from './version5.ts'
 
 const single = { payload: '{"values":[{"key":"temperature","value":21.5}]}', valuesPerWrite: 1 }
@@ -164,12 +165,14 @@ export const comparisons: readonly Comparison[] = [
   {
     name: 'idle memory',
     unit: 'MB',
+    before: { side: 'product', floor: 1.02 },
     sides: { product: restingMemory },
     bars: [most('MB', [150, 100])],
   },
   {
     name: 'cold start',
     unit: 's',
+    before: { side: 'product', floor: 1.02 },
     sides: { product: starting },
     bars: [most('s', [2, 1])],
   },
@@ -179,5 +182,6 @@ export const comparisons: readonly Comparison[] = [
     sides: { product: idleConnections },
     bars: [most('bytes', [25_000, 15_000])],
   },
+  ...sources,
   ...version5,
 ]
