@@ -11,7 +11,6 @@ import { promiseOf } from '../core/async/ticket.ts'
 import { Turns } from '../core/async/turns.ts'
 import type { Ingest } from '../core/ingest.ts'
 import { listDocuments } from '../core/list-documents.ts'
-import { LockLost } from '../core/locks.ts'
 import type { Nodes } from '../core/nodes.ts'
 import type { Document, DocumentStore, RecordStore, WriteAnswer } from '../core/ports.ts'
 import { valueText } from '../core/record/value.ts'
@@ -240,8 +239,8 @@ export class OpenSource {
     if (waiting) return waiting
     const describing = Promise.resolve().then(async () => {
       const { alias } = reader.describe(device) ?? {}
-      const found = await this.#parts.things.thingOf(this.#source, device, alias, undefined)
-      this.#describing.delete(device)
+      const finding = this.#parts.things.thingOf(this.#source, device, alias, undefined)
+      const found = await finding.finally(() => this.#describing.delete(device))
       if (!found) return
       await this.#parts.things.markGone(this.#source.sourceId, device, false)
       const records = this.#descriptionOf(device, reader.describe(device))
@@ -325,8 +324,12 @@ export class OpenSource {
       for (const { index, reason, message } of rejected)
         this.#note(taking, reason, values[index]?.key ?? '', message)
     } catch (error) {
-      if (!(error instanceof ThingwireError) || error instanceof LockLost) throw error
-      if (error.retryable && !isRateExceeded(error)) throw error
+      const isFinal = error instanceof ThingwireError && (!error.retryable || isRateExceeded(error))
+      if (!isFinal) {
+        // A description may be among the records.
+        this.#described.clear()
+        throw error
+      }
       this.#note(taking, error.reason, error.message)
     }
   }

@@ -26,8 +26,8 @@ export class Sources implements SourceMessages {
       }),
       parts.nodes.onDocuments(names => {
         if (!names) this.#open.clear()
+        // Without what another node was taught, it would stay as it is.
         else
-          // Without what another node was taught, it would stay as it is.
           for (const [sourceId, opening] of this.#open)
             opening.then(source => source.hear(names)).catch(() => this.#close(sourceId, opening))
       }),
