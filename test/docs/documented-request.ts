@@ -61,15 +61,19 @@ export async function setScene(server: DocumentedServer) {
     ],
   })
   await write(server, thing, { values: [{ key: 'no spaces', value: 1 }] })
-  const [{ tokenId }, { sessionId, sessionToken }, { activationCodes }, { sourceId }] = await Promise.all([
-    asAdmin<{ tokenId: string }>(`things/${thingId}/tokens`, {}),
-    asAdmin<{ sessionId: string; sessionToken: string }>('sessions', { things: [thingId], access: 'read' }),
-    asAdmin<{ activationCodes: string[] }>('activation-codes', {}),
-    asAdmin<{ sourceId: string }>('sources', { name: 'scene', topics: [`scene/${thingId}/#`] }),
-  ])
+  const [{ tokenId }, { sessionId, sessionToken }, { activationCodes }, { sourceId, sourceToken }] =
+    await Promise.all([
+      asAdmin<{ tokenId: string }>(`things/${thingId}/tokens`, {}),
+      asAdmin<{ sessionId: string; sessionToken: string }>('sessions', { things: [thingId], access: 'read' }),
+      asAdmin<{ activationCodes: string[] }>('activation-codes', {}),
+      asAdmin<{ sourceId: string; sourceToken: string }>('sources', {
+        ...{ name: 'scene', formats: ['ttn'], topics: [`scene/${thingId}/#`] },
+      }),
+    ])
   const [code = ''] = activationCodes
   const path: Record<string, string> = {
     ...{ ref: thingId, thingId, key: 'temperature', format: 'json', tokenId, sessionId, sourceId, code },
+    source: sourceToken,
   }
   return { path, thingId, thingToken, sessionToken, activationCode: code }
 }

@@ -180,6 +180,12 @@ const particular: Readonly<Record<string, Partial<Record<Reason, Request>>>> = {
   removeSource: noSource,
   listUnread: noSource,
   refuseBase: { invalid_session: () => ({}) },
+  postToSource: {
+    invalid_session: () => ({ path: { source: createToken() } }),
+    missing_credential: ({ path }) => ({ path: { source: path.sourceId ?? '' }, credential: null }),
+    forbidden: ({ path }) => ({ path: { source: path.sourceId ?? '' } }),
+    not_found: () => ({ path: { source: 'neither-token-nor-id' } }),
+  },
   readMetrics: {
     // Whoever asks through a proxy is not this machine.
     invalid_session: () => ({ credential: createToken(), headers: { via: '1.1 proxy' } }),
