@@ -19,6 +19,9 @@ describe('a successful answer under /v2', () => {
     const [code, unused] = activationCodes
     const { tokenId } = await ask(server, 'POST', `/v2/admin/things/${thingId}/tokens`)
     const session = await ask(server, 'POST', `/v2/things/${thingToken}/sessions`, { access: 'read' })
+    const terms = { name: 'posts', formats: ['ttn'] }
+    const source = await ask(server, 'POST', '/v2/admin/sources', terms)
+    const uplink = { end_device_ids: { device_id: 'a' }, uplink_message: { decoded_payload: { n: 1 } } }
     const ofThing = `/v2/things/${thingToken}`
     const asked: Request[] = [
       ['GET', `${ofThing}/resources/n`],
@@ -31,6 +34,8 @@ describe('a successful answer under /v2', () => {
       ['GET', ofThing],
       ['GET', `/v2/things/${thingId}?session=${session.sessionToken}`],
       ['POST', `${ofThing}/sessions`, { access: 'write' }],
+      ['POST', `${ofThing}/write/json`, { n: 2 }],
+      ['POST', `/v2/sources/${source.sourceToken}`, uplink],
       ['GET', `/v2/utils/date?thingToken=${thingToken}`],
       ['GET', '/v2/principal'],
       ['GET', '/v2/things'],
@@ -48,6 +53,12 @@ describe('a successful answer under /v2', () => {
       ['GET', '/v2/admin/sessions'],
       ['GET', `/v2/admin/sessions/${session.sessionId}`],
       ['DELETE', `/v2/admin/sessions/${session.sessionId}`],
+      ['POST', '/v2/admin/sources', terms],
+      ['GET', '/v2/admin/sources'],
+      ['GET', `/v2/admin/sources/${source.sourceId}`],
+      ['GET', `/v2/admin/sources/${source.sourceId}/errors`],
+      ['PATCH', `/v2/admin/sources/${source.sourceId}`, { name: 'x' }],
+      ['DELETE', `/v2/admin/sources/${source.sourceId}`],
       ['GET', '/v2/admin/forward'],
       ['POST', '/v2/admin/backup'],
       ['DELETE', `/v2/things/${thingId}/resources/n`],
@@ -64,7 +75,8 @@ describe('a successful answer under /v2', () => {
       answers.push([method, path, response.ok, response.headers.get('cache-control')])
     }
     expect(answers).toEqual(asked.map(([method, path]) => [method, path, true, 'no-store']))
-    expect(await described(server.url)).toEqual(operationsIn(asked, [thingId, thingToken, `${tokenId}`]))
+    const ids = [thingId, thingToken, `${tokenId}`, `${source.sourceId}`, 'json']
+    expect(await described(server.url)).toEqual(operationsIn(asked, ids))
   })
 })
 

@@ -38,7 +38,7 @@ export async function createCast(server: ServerProcess, operator: Operator, evid
   await operator.ask('DELETE', `${tokens}/${revoked.tokenId}`)
   const levels = {
     name: 'house',
-    formats: ['levels'],
+    formats: ['levels', 'influx', 'ttn'],
     pattern: 'estate/{device}/{key}',
     topics: ['estate/#'],
   }
@@ -73,6 +73,7 @@ export async function createCast(server: ServerProcess, operator: Operator, evid
       'an ended session': ended.sessionToken,
       'a source token': source.sourceToken,
       'the admin key': server.adminKey,
+      'the token of a source': source.sourceToken,
       'an activation code': fresh,
     } as Readonly<Record<string, string>>,
   }

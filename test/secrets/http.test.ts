@@ -44,6 +44,16 @@ const credentials: Record<string, Place> = {
   'as Bearer of an operator': s => ({ path: '/v2/admin/things?limit=1', headers: { authorization: s } }),
   'as activation code': s => write('/v2/things', JSON.stringify({ activationCode: s })),
   'as session of a stream that there is not': s => ({ path: `/v2/things/aaaaaaaaaaaaaaaa?session=${s}` }),
+  'as the ref of a post to a source': s => write(`/v2/sources/${s}?event=${s}`, good),
+  'as the ref of a refused post to a source': s => write(`/v2/sources/${s}`, `no JSON ${s}`),
+  'as Basic of a post to a source': (s, { thingId }) =>
+    write(`/v2/sources/${thingId}`, good, { authorization: basic(s) }),
+  'as Token of a write to InfluxDB 2': s =>
+    write(`/api/v2/write?bucket=${s}`, `m,host=${s} v=`, { authorization: `Token ${s}` }),
+  'as user and password of a write to InfluxDB 1': s =>
+    write(`/write?db=${s}&u=${s}&p=${s}`, `m,host=${s} v=`),
+  'as what InfluxDB is asked': s => write(`/query?u=${s}&p=${s}`, `q=${s}`),
+  'as login of a ping': s => ({ path: `/ping?verbose=true&u=${s}&p=${s}` }),
   'as an answered ref of HEAD': s => ({ method: 'HEAD', path: `/v2/things/${s}` }),
 }
 
