@@ -17,10 +17,10 @@ export type FuzzResult = ReturnType<typeof fuzzFormat>
 
 const keptFindings = 20
 
-/** By name, what begins a reader of each format that is registered. */
+/** By name, what begins a reader of each format that is registered. A source reads lines with the parser of the own format. */
 export const subjects: ReadonlyMap<string, () => Subject> = new Map([
-  ...[...ownFormats].map(([name, format]) => [name, () => ownSubject(format)] as const),
   ...[...sourceFormats].map(([name, format]) => [name, () => sourceSubject(format)] as const),
+  ...[...ownFormats].map(([name, format]) => [name, () => ownSubject(format)] as const),
 ])
 
 /** Reads the samples of a format again and again, each time with one of their messages mutated. */
