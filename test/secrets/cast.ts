@@ -73,7 +73,6 @@ export async function createCast(server: ServerProcess, operator: Operator, evid
       'an ended session': ended.sessionToken,
       'a source token': source.sourceToken,
       'the admin key': server.adminKey,
-      'the token of a source': source.sourceToken,
       'an activation code': fresh,
     } as Readonly<Record<string, string>>,
   }
