@@ -174,7 +174,7 @@ async function withoutBody(host: Host) {
     ['GET', `/v2/things/${thingId}/resources`, undefined],
     ['GET', `/v2/things/${thingId}/all_resources`, 'limit'],
     ['HEAD', `/v2/things/${thingId}`, 'keepAlive, session'],
-    ['GET', '/v2/things', 'limit, cursor, name, bbox, thingId'],
+    ['GET', '/v2/things', 'limit, cursor, name, bbox, source, thingId'],
     ['GET', '/v2/principal', undefined],
     ['GET', '/v2/admin/sessions', 'limit, cursor'],
     ['DELETE', `/v2/admin/things/${thingId}`, undefined],

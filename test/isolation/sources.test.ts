@@ -129,7 +129,7 @@ mqtt(
     await device.publish(`${base}/pump/pressure`, '1')
     await device.disconnect()
     const session = await operator.createSession({ things: '*', access: 'read' })
-  for (const credential of [thief.sourceToken, session.sessionToken]) {
+    for (const credential of [thief.sourceToken, session.sessionToken]) {
       const stolen = await login(world, way, credential, kept)
       expect(stolen.connack.sessionPresent).toBe(false)
       expect(await textsOf(stolen)).toEqual([])

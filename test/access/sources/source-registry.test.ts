@@ -37,8 +37,8 @@ describe('SourceRegistry', () => {
   it.each<[options: SourceOptions, message: string]>([
     [{ name: '' }, 'name must be 1 to 200 characters'],
     [{ name: 'x'.repeat(201) }, 'name must be 1 to 200 characters'],
-    [{ name: 'house', formats: [] }, 'formats must be some of'],
-    [{ name: 'house', formats: ['nonsense'] }, 'formats must be some of'],
+    [{ name: 'house', formats: [] }, 'formats must be one or more of'],
+    [{ name: 'house', formats: ['nonsense'] }, 'formats must be one or more of'],
     [{ name: 'house', formats: ['levels'] }, 'pattern must be given with the format levels'],
     [{ name: 'house', pattern: '{device}' }, 'pattern must be given with the format levels'],
     [{ ...garden, topics: ['+/a'] }, 'topics: +/a begins with a wildcard'],

@@ -71,14 +71,14 @@ describe('SourceThings', () => {
     const source = await sourceOf(services)
     const byName = await sourceThings.thingOf(source, 'plug', undefined, 'plug')
     const adopted = await sourceThings.thingOf(source, '0x1', 'plug', 'plug')
-    expect(adopted).toEqual({ ...byName, isNew: false })
+    expect(adopted).toEqual({ ...byName, isNew: true })
     expect(sourceThings.known(source.sourceId, 'plug')).toBeUndefined()
     expect(await devices(store)).toEqual({ plug: { sourceId: source.sourceId, device: '0x1' } })
     // Another device under this name has a thing of its own, whether it comes first by name or not.
     const second = await sourceThings.thingOf(source, '0x2', 'plug', 'second')
     const third = await sourceThings.thingOf(source, 'plug', undefined, 'third')
     expect(new Set([adopted, second, third].map(found => found?.thingId)).size).toBe(3)
-    expect(await sourceThings.thingOf(source, '0x1', 'renamed', 'x')).toEqual(adopted)
+    expect(await sourceThings.thingOf(source, '0x1', 'renamed', 'x')).toEqual({ ...adopted, isNew: false })
   })
 
   it('does not let a source adopt a thing of another one', async () => {

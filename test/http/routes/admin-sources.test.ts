@@ -59,7 +59,7 @@ describe('/v2/admin/sources', () => {
     ['{}', 'name'],
     ['{"name":""}', 'name must not be empty'],
     ['{"name":"x","formats":"tasmota"}', 'formats must be an array of strings'],
-    ['{"name":"x","formats":["nonsense"]}', 'formats must be some of'],
+    ['{"name":"x","formats":["nonsense"]}', 'formats must be one or more of'],
     ['{"name":"x","topics":[1]}', 'must be a string'],
     ['{"name":"x","topics":["things/#"]}', 'begins with things'],
     ['{"name":"x","things":"all"}', 'things must be "create" or "known"'],
