@@ -97,13 +97,20 @@ function outcomeProblems({ readings, facts, unread = [] }: Outcome): string[] {
     }
   }
   for (const [name, fact] of facts ?? []) {
-    if (!isDeepStrictEqual(JSON.parse(JSON.stringify(fact)), fact))
-      problems.push(`the fact ${name} is no JSON`)
+    if (!isJson(fact)) problems.push(`the fact ${name} is no JSON`)
   }
   for (const { place, reason } of unread) {
     if (typeof place !== 'string' || !/[^.]$/.test(reason)) problems.push(`${place} is unread: ${reason}`)
   }
   return problems
+}
+
+/** Whether JSON keeps a value as it is; an undefined member is one that is not there. */
+function isJson(value: unknown): boolean {
+  if (Array.isArray(value)) return value.every(isJson)
+  if (typeof value !== 'object' || value === null)
+    return value === null || /^(?:string|boolean)$/.test(typeof value) || Number.isFinite(value)
+  return Object.values(value).every(member => member === undefined || isJson(member))
 }
 
 /** The rules of a record may refuse a value or a datetime, never a key. */
