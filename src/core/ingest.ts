@@ -136,7 +136,8 @@ export function createIngest(parts: IngestParts): Ingest {
   function enterRate(request: WriteRequest): Promise<void> | undefined {
     if (!isCounted(request)) return undefined
     try {
-      return rate.enter(request.isSources ? { ...request, door: 'http' } : request)
+      const { thingId, body } = request
+      return rate.enter(request.isSources ? { thingId, door: 'http', body } : request)
     } catch (error) {
       reportRefused(request, error)
       throw error

@@ -7,7 +7,7 @@ import type {
   TakenMessage,
 } from '../access/access.ts'
 import { sourceFactsOf } from '../access/documents.ts'
-import { promiseOf } from '../core/async/ticket.ts'
+import type { Ticket } from '../core/async/ticket.ts'
 import { Turns } from '../core/async/turns.ts'
 import type { Ingest } from '../core/ingest.ts'
 import { listDocuments } from '../core/list-documents.ts'
@@ -79,7 +79,7 @@ export class OpenSource {
   readonly #described = new Map<string, string>()
   readonly #describing = new Map<string, Promise<void>>()
   /** By thing: the write that began last. */
-  readonly #writing = new Map<string, Promise<WriteAnswer>>()
+  readonly #writing = new Map<string, Promise<void>>()
 
   private constructor(source: SourcePrincipal, parts: SourcesParts) {
     this.#source = source
@@ -142,24 +142,40 @@ export class OpenSource {
       const before = turn.wait()
       if (before) await before
       if (this.#hearing) await this.#hearing
-      reply = await this.#read(taking)
+      const found = message.post ? this.#readPost(taking, message.post) : this.#readMessage(message)
+      reply = found?.outcome.reply
+      if (found && !this.#takeUsual(found.outcome, taking)) await this.#takeAll(found, taking)
     } finally {
       turn.done()
     }
-    await Promise.all(writing)
+    const [first, ...others] = writing
+    if (others.length > 0) await Promise.all(writing)
+    else await first
     return { reply, refused: taking.refused }
   }
 
-  /** @returns the reply that the format wants */
-  async #read(taking: Taking): Promise<unknown> {
+  /**
+   * Begins the write of the usual message: one reading of a known device. The collector would move each further promise while the
+   * records wait for the disk.
+   *
+   * @returns false if the message is another one
+   */
+  #takeUsual({ readings, facts, described, gone, unread }: Outcome, taking: Taking): boolean {
+    const [reading] = readings
+    if (!reading || readings.length > 1 || facts || described || gone || unread) return false
+    const { device, records, writeId } = reading
+    const thingId = this.#parts.things.known(this.#source.sourceId, device)
+    if (thingId === undefined || taking.message.isRepeated) return false
+    if (records.length > 0) taking.begin(this.#submit(thingId, records, taking, writeId))
+    return true
+  }
+
+  async #takeAll({ format, outcome }: Found, taking: Taking): Promise<void> {
     const { message, begin } = taking
     const { things } = this.#parts
     const { sourceId } = this.#source
-    const found = message.post ? this.#readPost(taking, message.post) : this.#readMessage(message)
-    if (!found) return undefined
-    const { format, outcome } = found
     const { reader } = format
-    const { readings, facts, described, gone, unread, reply } = outcome
+    const { readings, facts, described, gone, unread } = outcome
     for (const { place, reason } of unread ?? []) this.#note(taking, 'unread_message', place, reason)
     if (facts && facts.size > 0) begin(this.#learn(format, facts, taking))
     for (const device of described ?? []) begin(this.#describe(reader, device, taking))
@@ -171,7 +187,6 @@ export class OpenSource {
       if (thingId !== undefined) begin(this.#submit(thingId, records, taking, writeId))
       else await this.#write(reader, reading, taking)
     }
-    return reply
   }
 
   #readMessage({
@@ -304,34 +319,42 @@ export class OpenSource {
     return records.filter((_, place) => !isKnown[place])
   }
 
-  async #submit(
+  #submit(
     thingId: string,
     values: readonly SentRecord[],
     taking: Taking,
     writeId = taking.message.id,
   ): Promise<void> {
     const { door, payload: body, lock, sender } = taking.message
-    const write = {
-      ...{ thingId, door, body, lock, sender },
-      isSources: true,
-      content: { values, partial: true },
-      options: { id: writeId },
-    } as const
-    try {
-      const writing = promiseOf<WriteAnswer>(ticket => this.#parts.ingest.submit(write, ticket))
-      this.#writing.set(thingId, writing)
-      const { rejected = [] } = await writing
-      for (const { index, reason, message } of rejected)
-        this.#note(taking, reason, values[index]?.key ?? '', message)
-    } catch (error) {
-      const isFinal = error instanceof ThingwireError && (!error.retryable || isRateExceeded(error))
-      if (!isFinal) {
-        // A description may be among the records.
-        this.#described.clear()
-        throw error
+    const content = { values, partial: true }
+    const options = { id: writeId }
+    const write = { thingId, door, body, lock, sender, isSources: true, content, options } as const
+    const writing = new Promise<void>((resolve, reject) => {
+      const ticket: Ticket<WriteAnswer> = {
+        resolve: ({ rejected = [] }) => {
+          for (const { index, reason, message } of rejected)
+            this.#note(taking, reason, values[index]?.key ?? '', message)
+          resolve()
+        },
+        reject: error => {
+          const isFinal = error instanceof ThingwireError && (!error.retryable || isRateExceeded(error))
+          if (isFinal) {
+            this.#note(taking, error.reason, error.message)
+            return resolve()
+          }
+          // A description may be among the records.
+          this.#described.clear()
+          reject(error)
+        },
       }
-      this.#note(taking, error.reason, error.message)
-    }
+      try {
+        this.#parts.ingest.submit(write, ticket)
+      } catch (error) {
+        ticket.reject(error)
+      }
+    })
+    this.#writing.set(thingId, writing)
+    return writing
   }
 
   #note(taking: Taking, reason: ThingwireError['reason'], ...texts: readonly string[]): void {

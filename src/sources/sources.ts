@@ -36,10 +36,13 @@ export class Sources implements SourceMessages {
 
   async take(source: SourcePrincipal, message: SourceMessage): Promise<TakenMessage> {
     const { sourceId } = source
-    const opening = this.#open.get(sourceId) ?? OpenSource.open(source, this.#parts)
-    this.#open.set(sourceId, opening)
-    // A failure of the store must not stay.
-    opening.catch(() => this.#close(sourceId, opening))
+    const present = this.#open.get(sourceId)
+    const opening = present ?? OpenSource.open(source, this.#parts)
+    if (!present) {
+      this.#open.set(sourceId, opening)
+      // A failure of the store must not stay.
+      opening.catch(() => this.#close(sourceId, opening))
+    }
     return await (await opening).take(message)
   }
 

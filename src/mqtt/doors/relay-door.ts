@@ -103,12 +103,14 @@ export class RelayDoor {
     const { topic, payload, retain, messageId } = packet
     const turn = this.#reads.take()
     try {
-      await turn.wait()
-      await arrival?.released
+      const before = turn.wait()
+      if (before) await before
+      if (arrival?.released) await arrival.released
       const isAgain = arrival && isResend(topic, packet, arrival)
       const id = arrival && (isAgain ? arrival.before?.id : randomUUID())
       if (isAgain && id === undefined) return
-      await this.#enterRate(payload)
+      const entering = this.#enterRate(payload)
+      if (entering) await entering
       // Committed before the records, so that a copy of the packet that comes after a crash stores none of them again.
       const inFlight = session && arrival && inFlightDocuments(session, messageId, arrival, id)
       const noting = inFlight && documents.put(inFlight, 'essential', lock)
@@ -124,7 +126,8 @@ export class RelayDoor {
         sender,
       })
       turn.done()
-      await Promise.all([noting, taking])
+      if (noting) await Promise.all([noting, taking])
+      else await taking
     } finally {
       turn.done()
     }
