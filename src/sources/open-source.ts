@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type {
   Access,
   SourceMessage,
@@ -7,6 +8,7 @@ import type {
   TakenMessage,
 } from '../access/access.ts'
 import { sourceFactsOf } from '../access/documents.ts'
+import { Slices } from '../core/async/slices.ts'
 import type { Ticket } from '../core/async/ticket.ts'
 import { Turns } from '../core/async/turns.ts'
 import type { Ingest } from '../core/ingest.ts'
@@ -42,6 +44,9 @@ export interface SourcesParts {
 
 /** Maximum number of facts that a source teaches: a house with 1,000 things of 20 resources each. */
 const mostFacts = 20_000
+
+/** Bytes. */
+const longPayload = 65_536
 
 /** `source-facts/<source id>/<format>/<hash of the name>` */
 type FactDocument = { readonly name: string; readonly fact: Fact }
@@ -177,8 +182,14 @@ export class OpenSource {
     const { reader } = format
     const { readings, facts, described, gone, unread } = outcome
     for (const { place, reason } of unread ?? []) this.#note(taking, 'unread_message', place, reason)
-    if (facts && facts.size > 0) begin(this.#learn(format, facts, taking))
-    for (const device of described ?? []) begin(this.#describe(reader, device, taking))
+    // To parse a long list takes a turn of the event loop.
+    if (message.payload.length > longPayload) await nextTurn()
+    const slices = new Slices()
+    if (facts && facts.size > 0) begin(this.#keep(await this.#learn(format, facts, taking, slices)))
+    for (const device of described ?? []) {
+      await slices.pause()
+      begin(this.#describe(reader, device, taking))
+    }
     for (const device of gone ?? []) begin(things.markGone(sourceId, device, true))
     for (const reading of readings) {
       const { device, records, writeId } = reading
@@ -224,14 +235,16 @@ export class OpenSource {
     return byForm
   }
 
-  /** Learns at once, so that the next message is read with the facts; resolves when they are durable. */
+  /** @returns the documents of what is new */
   async #learn(
     { name: format, reader }: Format,
     facts: ReadonlyMap<string, Fact | null>,
     taking: Taking,
-  ): Promise<void> {
+    slices: Slices,
+  ): Promise<Readonly<Record<string, FactDocument | null>>> {
     const put: Record<string, FactDocument | null> = {}
     for (const [name, fact] of facts) {
+      await slices.pause()
       const documentName = `${sourceFactsOf(this.#source.sourceId)}${format}/${hashToken(name)}`
       const text = fact && JSON.stringify(fact)
       if (text === (this.#facts.get(documentName)?.text ?? null)) continue
@@ -245,6 +258,11 @@ export class OpenSource {
       reader.learn(name, fact)
       put[documentName] = fact && { name, fact }
     }
+    return put
+  }
+
+  /** Resolves when what was learned is durable. */
+  async #keep(put: Readonly<Record<string, FactDocument | null>>): Promise<void> {
     if (Object.keys(put).length > 0) await this.#parts.documents.put(put, 'register')
   }
 
