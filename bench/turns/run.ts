@@ -5,6 +5,7 @@ import type { ServerProcess } from '../../test/helpers/server-process.ts'
 import { comparisons } from '../compare/measures.ts'
 import { fillStore, startProduct } from '../peers/product.ts'
 import { makeBenchDirectory, quantile, readOptions, report } from '../program.ts'
+import { type Discovery, discover } from './discovery.ts'
 import type { TurnTimes } from './turns-preload.ts'
 import { WatchedTurns } from './watched-turns.ts'
 
@@ -16,6 +17,8 @@ import { WatchedTurns } from './watched-turns.ts'
 const { seconds, records } = readOptions({ seconds: 5, records: 200_000 })
 /** Processor time of one turn in a hundred at most, milliseconds. */
 const bound = 20
+/** Of what a source teaches: times JSON.parse of the same bytes, and resident megabytes. */
+const [mostOfParse, mostMemory] = [2, 40]
 const loads = [
   'durable QoS 1, 1 value',
   'durable QoS 1, 1 value, 1 subscriber',
@@ -44,9 +47,15 @@ let worst = 0
 
 for (const load of loads) show(load, await measureLoad(load))
 for (const load of Object.keys(largestWrites)) show(load, await measureWrites(load))
+const { times, ratio, memory } = await measureDiscovery()
+show('discovery', times)
 console.table(rows)
+console.log(
+  `a list of 300 devices and 5,000 discovery messages: longest turn / JSON.parse of the list ` +
+    `${ratio.toFixed(1)}, at most ${mostOfParse}; ${(memory / 1e6).toFixed(0)} MB more, at most ${mostMemory}`,
+)
 console.log(`p99 of the processor time of a turn is to be ${bound} ms at most: ${worst.toFixed(1)}`)
-process.exit(worst <= bound ? 0 : 1)
+process.exit(worst <= bound && ratio <= mostOfParse && memory <= mostMemory * 1e6 ? 0 : 1)
 
 function show(load: string, { processor, wall }: TurnTimes): void {
   worst = Math.max(worst, quantile(processor, 0.99))
@@ -92,6 +101,16 @@ async function measureWrites(load: string): Promise<TurnTimes> {
     return await end()
   } finally {
     await stop()
+  }
+}
+
+async function measureDiscovery(): Promise<Discovery> {
+  const turns = turnsUnder('discovery')
+  const product = await startProduct({ ...session, environment: turns.environment })
+  try {
+    return await discover(product, turns)
+  } finally {
+    await product.stop()
   }
 }
 
