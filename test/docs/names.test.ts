@@ -19,6 +19,7 @@ const foreign = new Set([
   ...['--optimize-for-size'], // Node
   ...['aof_last_write_status', 'aof_delayed_fsync', 'aof_rewrite_in_progress', 'latest_fork_usec'], // Redis
   ...['max_queued_messages'], // mosquitto
+  ...['reboot_timeout'], // ESPHome
   ...['readTimeout'], // Traefik
 ])
 /** What the contract says will be. */

@@ -46,9 +46,9 @@ describe('npm run setup', () => {
     const pages = [
       'README.md',
       'CONTRIBUTING.md',
-      ...readdirSync('docs/use').map(name => `docs/use/${name}`),
+      ...readdirSync('docs/use', { recursive: true }).map(name => `docs/use/${name}`),
       ...readdirSync('examples').map(name => `examples/${name}/README.md`),
-    ]
+    ].filter(path => path.endsWith('.md'))
     const needs = pages.flatMap(path =>
       parsePage(path, readFileSync(path, 'utf8')).sections.flatMap(section => section.needs),
     )

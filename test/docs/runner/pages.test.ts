@@ -13,7 +13,7 @@ const pages = [
   'README.md',
   'CONTRIBUTING.md',
   'SECURITY.md',
-  ...readdirSync('docs/use').map(name => `docs/use/${name}`),
+  ...readdirSync('docs/use', { recursive: true }).map(name => `docs/use/${name}`),
   ...readdirSync('examples').map(name => `examples/${name}/README.md`),
 ]
   .filter(path => path.endsWith('.md') && existsSync(path))
