@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
-import { Child, type Exit } from '../helpers/child.ts'
+import { Child, type ChildOptions, type Exit } from '../helpers/child.ts'
 import type { ServerProcess } from '../helpers/server-process.ts'
 
 const program = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
@@ -17,16 +17,15 @@ export interface RunningCommand {
   told(pattern: RegExp): Promise<unknown>
 }
 
-export interface CommandSetup {
+export interface CommandSetup extends Pick<ChildOptions, 'input' | 'isInputOpen'> {
   /** Its URL and admin key are in the environment. */
   readonly server?: Pick<ServerProcess, 'url'> & { readonly adminKey?: string }
   readonly environment?: NodeJS.ProcessEnv
-  readonly input?: string
 }
 
 /** Starts `thingwire` as a user would; ended with the test at the latest. */
 export function startCommand(args: readonly string[], setup: CommandSetup = {}): RunningCommand {
-  const { server, environment = {}, input } = setup
+  const { server, environment = {}, input, isInputOpen } = setup
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('THINGWIRE_'))
   const env = {
     ...Object.fromEntries(inherited),
@@ -34,7 +33,7 @@ export function startCommand(args: readonly string[], setup: CommandSetup = {}):
     ...(server?.adminKey === undefined ? {} : { THINGWIRE_ADMIN_KEY: server.adminKey }),
     ...environment,
   }
-  const child = new Child(process.execPath, [program, ...args], { env, input })
+  const child = new Child(process.execPath, [program, ...args], { env, input, isInputOpen })
   onTestFinished(async () => void (await child.end('SIGKILL')))
   return {
     process: child.process,

@@ -18,7 +18,7 @@ export interface ChildOptions extends Omit<SpawnOptions, 'stdio'> {
   /** What its stdin gives it. Default: it has none. */
   readonly input?: string | Uint8Array | undefined
   /** Whether stdin stays open behind the input. */
-  readonly isInputOpen?: boolean
+  readonly isInputOpen?: boolean | undefined
   /** What has to be installed where there is no such program. */
   readonly debianPackage?: string
 }
