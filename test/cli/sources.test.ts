@@ -24,6 +24,15 @@ describe('thingwire sources', () => {
     expect((await runCommand(['sources', 'list'], { server })).stdout).not.toContain(password)
   })
 
+  it('adds one without topics with the address that a webhook takes', async () => {
+    const { stdout } = await runCommand(['sources', 'add', 'lora', '--format', 'ttn'], { server })
+    const [, url = ''] = /^ {2}url {7}(\S+\/v2\/sources\/\S{43})$/m.exec(stdout) ?? []
+    const body = { end_device_ids: { device_id: 'dev1' }, uplink_message: { decoded_payload: { t: 1 } } }
+    const posted = await fetch(url, { method: 'POST', body: JSON.stringify(body) })
+    expect(posted.status).toBe(201)
+    expect(stdout).not.toContain('broker')
+  })
+
   it('shows, changes and removes one by its name or id', async () => {
     const own = { server }
     const given = ['--format', 'levels', '--pattern', 'garden/{device}/{key}', '--topic', 'garden/#']

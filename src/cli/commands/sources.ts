@@ -129,13 +129,26 @@ async function add(name: string, flags: ConnectionFlags & TermFlags): Promise<vo
     ...termsOf(flags),
   })
   const { sourceId, sourceToken } = made
+  const { topics } = await client.call<ListedSource>(`/v2/admin/sources/${sourceId}`)
   const { host, port, tlsPort, isLoopback } = await brokerOf(client)
-  const lines = [
+  const url = new URL(client.url)
+  url.hostname = host
+  const ofBroker = [
     'Enter this in each device, as its MQTT broker:',
     `  host      ${host}`,
     `  port      ${port}${tlsPort === undefined ? '' : `, with TLS ${tlsPort}`}`,
     `  user      ${printable(name)}`,
     `  password  ${sourceToken}`,
+  ]
+  const ofPosts = [
+    'Enter this as the address of a webhook:',
+    `  url       ${url.origin}/v2/sources/${sourceToken}`,
+    'or this as that of InfluxDB, with any organization, bucket and database:',
+    `  url       ${url.origin}`,
+    `  password  ${sourceToken}`,
+  ]
+  const lines = [
+    ...(topics.length > 0 ? ofBroker : ofPosts),
     `The password is shown only once. The source is ${sourceId}: thingwire sources show ${sourceId}`,
     ...(isLoopback
       ? ['Only this machine reaches the server: start it with --host 0.0.0.0 for devices on the network.']
