@@ -53,13 +53,17 @@ export async function write({ url }: ServerAddress, { thingToken }: Thing, body:
   return response
 }
 
-/** Every record of a resource, newest first. */
+/** Every record of a resource, newest first. @param adminKey if the thing is named by its id */
 export async function readAll(
   { url }: ServerAddress,
   { thingToken }: Thing,
   key: string,
+  adminKey?: string,
 ): Promise<ReadRecord[]> {
-  const headers = { accept: 'application/x-ndjson' }
+  const headers = {
+    accept: 'application/x-ndjson',
+    ...(adminKey !== undefined && { authorization: `Bearer ${adminKey}` }),
+  }
   const response = await fetch(`${url}/v2/things/${thingToken}/resources/${key}`, { headers })
   const text = await response.text()
   if (response.status !== 200) throw new Error(`nothing was read: ${response.status} ${text}`)

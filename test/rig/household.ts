@@ -1,4 +1,4 @@
-import { ask, type ReadRecord, type ServerAddress, type Thing } from '../helpers/http-client.ts'
+import { ask, readAll, type ServerAddress, type Thing } from '../helpers/http-client.ts'
 import { type Plan, type PlannedWrite, wayLetters } from './writes.ts'
 
 /** In so many messages there is one that announces devices. */
@@ -97,10 +97,11 @@ export class Household {
       const path = `/v2/things/${thingId}/resources`
       const { resources } = await ask<{ resources: readonly string[] }>(server, 'GET', path)
       for (const key of resources.filter(each => each !== '$meta')) {
-        for (const { value } of await ask<readonly ReadRecord[]>(
+        for (const { value } of await readAll(
           server,
-          'GET',
-          `${path}/${key}?limit=10000`,
+          { thingId, thingToken: thingId },
+          key,
+          server.adminKey,
         )) {
           values.push(String(value))
           const [, , place, number] = String(value).split('-')
