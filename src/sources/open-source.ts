@@ -185,10 +185,11 @@ export class OpenSource {
     // To parse a long list takes a turn of the event loop.
     if (message.payload.length > longPayload) await nextTurn()
     const slices = new Slices()
-    if (facts && facts.size > 0) begin(this.#keep(await this.#learn(format, facts, taking, slices)))
+    const keeping = facts && this.#keep(await this.#learn(format, facts, taking, slices))
+    if (keeping) begin(keeping)
     for (const device of described ?? []) {
       await slices.pause()
-      begin(this.#describe(reader, device, taking))
+      begin(this.#describe(reader, device, taking, keeping))
     }
     for (const device of gone ?? []) begin(things.markGone(sourceId, device, true))
     for (const reading of readings) {
@@ -267,19 +268,27 @@ export class OpenSource {
   }
 
   /** Describes the thing of a device, if it has one. What a burst says while a description is being written is one more record. */
-  #describe(reader: SourceReader, device: string, taking: Taking): Promise<void> {
+  #describe(
+    reader: SourceReader,
+    device: string,
+    taking: Taking,
+    keeping: Promise<void> | undefined,
+  ): Promise<void> {
     const waiting = this.#describing.get(device)
     if (waiting) return waiting
-    const describing = Promise.resolve().then(async () => {
-      const { alias } = reader.describe(device) ?? {}
-      const finding = this.#parts.things.thingOf(this.#source, device, alias, undefined)
-      const found = await finding.finally(() => this.#describing.delete(device))
+    const { alias } = reader.describe(device) ?? {}
+    const describing = Promise.resolve(keeping).then(async () => {
+      // By its name alone, where the facts are not known, the device would get a second thing from now on.
+      const found = await this.#parts.things.thingOf(this.#source, device, alias, undefined)
+      this.#describing.delete(device)
       if (!found) return
       await this.#parts.things.markGone(this.#source.sourceId, device, false)
       const records = this.#descriptionOf(device, reader.describe(device))
       if (records.length > 0) await this.#submit(found.thingId, records, taking)
     })
     this.#describing.set(device, describing)
+    // A failure of the store must not stay.
+    describing.catch(() => this.#describing.delete(device))
     return describing
   }
 
