@@ -78,6 +78,10 @@ async function makeProgram(directory: string): Promise<void> {
     platform: 'node',
     format: 'esm',
     target: 'node20',
+    // The names stay, and lines are short: a stack still names its functions and its places.
+    minifySyntax: true,
+    minifyWhitespace: true,
+    lineLimit: 120,
     logLevel: 'warning',
   })
   const scripts = join(root, 'src/store/redis/scripts')
