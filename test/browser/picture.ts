@@ -13,6 +13,8 @@ import { launchBrowser } from './browser.ts'
 const command = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 /** Of the file: it is in every clone and every page that shows it. */
 const maximumBytes = 100_000
+const viewport = { width: 1200, height: 702 }
+const deviceScaleFactor = 1.5
 const file = process.argv[2] ?? fileURLToPath(new URL('../../docs/picture.webp', import.meta.url))
 
 await built()
@@ -21,9 +23,9 @@ const demo = spawn('script', ['-qec', `exec '${process.execPath}' '${command}' d
 const browser = await launchBrowser()
 try {
   const page = await browser.newPage({
-    viewport: { width: 1200, height: 702 },
+    viewport,
     colorScheme: 'light',
-    deviceScaleFactor: 1.5,
+    deviceScaleFactor,
   })
   await page.goto(await link())
   await page.getByRole('link', { name: 'boat', exact: true }).click()
@@ -75,6 +77,9 @@ async function showCoast(page: Page): Promise<void> {
 /** WebP has a third of the bytes of PNG. Playwright makes PNG and JPEG alone. */
 async function photograph(page: Page): Promise<Buffer> {
   const devTools = await page.context().newCDPSession(page)
-  const { data } = await devTools.send('Page.captureScreenshot', { format: 'webp', quality: 85 })
+  const { data } = await devTools.send('Page.captureScreenshot', {
+    ...{ format: 'webp', quality: 85 },
+    clip: { x: 0, y: 0, ...viewport, scale: deviceScaleFactor },
+  })
   return Buffer.from(data, 'base64')
 }
