@@ -1,5 +1,6 @@
 /** The interfaces of authorisation over HTTP and MQTT (contract §1, §6), implemented in `authorise.ts`, `things` and `sessions`. */
 
+import type { Ticket } from '../core/async/ticket.ts'
 import type { Lock } from '../core/locks.ts'
 import type { Redactor } from '../core/refusals/redactor.ts'
 import type { TopicGrant } from '../core/topics/topic-grant.ts'
@@ -284,11 +285,11 @@ export interface SourceMessages {
   /**
    * Stores the records that the formats of the source find in a message. Messages are read in the order of the calls.
    *
-   * @returns a promise that resolves when all of these records are durable; what could not be read or stored is on the source's list
-   * @throws LockLost @throws ThingwireError if the store fails: the message is not acknowledged and should be sent again; invalid_body if
-   * no format of the source reads a post
+   * @param ticket resolves when all of these records are durable; what could not be read or stored is on the source's list. Rejects with
+   * LockLost, with a ThingwireError if the store fails (the message is not acknowledged and should be sent again), and with invalid_body
+   * if no format of the source reads a post
    */
-  take(source: SourcePrincipal, message: SourceMessage): Promise<TakenMessage>
+  take(source: SourcePrincipal, message: SourceMessage, ticket: Ticket<TakenMessage>): void
 }
 
 export interface TakenMessage {

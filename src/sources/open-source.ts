@@ -9,7 +9,7 @@ import type {
 } from '../access/access.ts'
 import { sourceFactsOf } from '../access/documents.ts'
 import { Slices } from '../core/async/slices.ts'
-import type { Ticket } from '../core/async/ticket.ts'
+import { promiseOf, type Ticket } from '../core/async/ticket.ts'
 import { Turns } from '../core/async/turns.ts'
 import type { Ingest } from '../core/ingest.ts'
 import { listDocuments } from '../core/list-documents.ts'
@@ -30,6 +30,7 @@ import type {
   SourceFormat,
   SourceReader,
 } from '../formats/format.ts'
+import { SourceWrite, Taking } from './taking.ts'
 
 export interface SourcesParts {
   readonly documents: DocumentStore
@@ -45,20 +46,14 @@ export interface SourcesParts {
 /** Maximum number of facts that a source teaches: a house with 1,000 things of 20 resources each. */
 const mostFacts = 20_000
 
+const topicsInMemory = 10_000
+const noOptions = {}
+
 /** Bytes. */
 const longPayload = 65_536
 
 /** `source-facts/<source id>/<format>/<hash of the name>` */
 type FactDocument = { readonly name: string; readonly fact: Fact }
-
-/** A message that is being taken. */
-interface Taking {
-  readonly message: SourceMessage
-  /** Adds a task that the acknowledgement waits for. */
-  begin(task: Promise<void>): void
-  /** See `TakenMessage`. */
-  refused: string | undefined
-}
 
 interface Format {
   readonly name: string
@@ -77,14 +72,16 @@ export class OpenSource {
   readonly #formats: readonly Format[]
   /** By name of the document: the name of a fact, and its JSON. */
   readonly #facts = new Map<string, { readonly name: string; readonly text: string }>()
+  /** By topic. Facts may change it. */
+  readonly #formatOfTopic = new Map<string, Format>()
   readonly #turns = new Turns()
   /** Set while facts are looked up that another node was taught. A message waits for them: a device may have another name by now. */
   #hearing: Promise<unknown> | undefined
   /** By device: the description that is written last, as JSON, and descriptions whose writes have not begun. */
   readonly #described = new Map<string, string>()
   readonly #describing = new Map<string, Promise<void>>()
-  /** By thing: the write that began last. */
-  readonly #writing = new Map<string, Promise<void>>()
+  /** By thing: the write that began last, until it ends. */
+  readonly #writing = new Map<string, SourceWrite>()
 
   private constructor(source: SourcePrincipal, parts: SourcesParts) {
     this.#source = source
@@ -129,54 +126,60 @@ export class OpenSource {
     if (!reader || name === undefined) return
     if (fact) this.#facts.set(documentName, { name, text: JSON.stringify(fact) })
     else this.#facts.delete(documentName)
+    this.#teach(reader, name, fact)
+  }
+
+  #teach(reader: SourceReader, name: string, fact: Fact | null): void {
+    this.#formatOfTopic.clear()
     reader.learn(name, fact)
   }
 
   /** See `SourceMessages.take`. */
-  async take(message: SourceMessage): Promise<TakenMessage> {
-    const turn = this.#turns.take()
-    const writing: Promise<void>[] = []
-    const begin = (task: Promise<void>) => {
-      // The first failure is thrown below; the others are no unhandled rejections.
-      task.catch(() => {})
-      writing.push(task)
+  take(message: SourceMessage, ticket: Ticket<TakenMessage>): void {
+    const taking = new Taking(message, ticket)
+    if (!this.#turns.isFree || this.#hearing || message.post) {
+      taking.endWith(this.#takeInTurn(taking))
+      return
     }
-    const taking: Taking = { message, begin, refused: undefined }
-    let reply: unknown
+    // The usual message needs no promise: thousands would wait for the disk, and the collector would move each of them.
+    const found = this.#readMessage(message)
+    if (!found || this.#takeUsual(found.outcome, taking)) taking.end()
+    else taking.endWith(this.#takeInTurn(taking, found))
+  }
+
+  /** @param read what is read already of the message; set if no message is before this one */
+  async #takeInTurn(taking: Taking, read?: Found): Promise<void> {
+    const { message } = taking
+    const turn = this.#turns.take()
     try {
       const before = turn.wait()
       if (before) await before
       if (this.#hearing) await this.#hearing
-      const found = message.post ? this.#readPost(taking, message.post) : this.#readMessage(message)
-      reply = found?.outcome.reply
+      const found = read ?? (message.post ? this.#readPost(taking, message.post) : this.#readMessage(message))
+      taking.reply = found?.outcome.reply
       if (found && !this.#takeUsual(found.outcome, taking)) await this.#takeAll(found, taking)
     } finally {
       turn.done()
     }
-    const [first, ...others] = writing
-    if (others.length > 0) await Promise.all(writing)
-    else await first
-    return { reply, refused: taking.refused }
   }
 
-  /**
-   * Begins the write of the usual message: one reading of a known device. The collector would move each further promise while the
-   * records wait for the disk.
-   *
-   * @returns false if the message is another one
-   */
+  /** Begins the write of the usual message: one reading of a known device. @returns false if the message is another one */
   #takeUsual({ readings, facts, described, gone, unread }: Outcome, taking: Taking): boolean {
     const [reading] = readings
     if (!reading || readings.length > 1 || facts || described || gone || unread) return false
     const { device, records, writeId } = reading
     const thingId = this.#parts.things.known(this.#source.sourceId, device)
     if (thingId === undefined || taking.message.isRepeated) return false
-    if (records.length > 0) taking.begin(this.#submit(thingId, records, taking, writeId))
+    if (records.length > 0) this.#submit(thingId, records, taking, writeId)
     return true
   }
 
   async #takeAll({ format, outcome }: Found, taking: Taking): Promise<void> {
-    const { message, begin } = taking
+    const { message } = taking
+    const begin = (task: Promise<void>) => {
+      taking.begin()
+      taking.endWith(task)
+    }
     const { things } = this.#parts
     const { sourceId } = this.#source
     const { reader } = format
@@ -196,7 +199,7 @@ export class OpenSource {
       const { device, records, writeId } = reading
       const thingId = message.isRepeated ? undefined : things.known(sourceId, device)
       if (records.length === 0) continue
-      if (thingId !== undefined) begin(this.#submit(thingId, records, taking, writeId))
+      if (thingId !== undefined) this.#submit(thingId, records, taking, writeId)
       else await this.#write(reader, reading, taking)
     }
   }
@@ -225,8 +228,17 @@ export class OpenSource {
     throw new ThingwireError('invalid_body', why)
   }
 
-  /** A format that was taught the topic goes before one that only knows its form. */
   #formatOf(topic: string): Format | undefined {
+    const known = this.#formatOfTopic.get(topic)
+    if (known) return known
+    const format = this.#findFormat(topic)
+    if (this.#formatOfTopic.size === topicsInMemory) this.#formatOfTopic.clear()
+    if (format) this.#formatOfTopic.set(topic, format)
+    return format
+  }
+
+  /** A format that was taught the topic goes before one that only knows its form. */
+  #findFormat(topic: string): Format | undefined {
     let byForm: Format | undefined
     for (const format of this.#formats) {
       const knows = format.reader.knows(topic)
@@ -256,7 +268,7 @@ export class OpenSource {
       }
       if (text === null) this.#facts.delete(documentName)
       else this.#facts.set(documentName, { name, text })
-      reader.learn(name, fact)
+      this.#teach(reader, name, fact)
       put[documentName] = fact && { name, fact }
     }
     return put
@@ -284,7 +296,14 @@ export class OpenSource {
       if (!found) return
       await this.#parts.things.markGone(this.#source.sourceId, device, false)
       const records = this.#descriptionOf(device, reader.describe(device))
-      if (records.length > 0) await this.#submit(found.thingId, records, taking)
+      if (records.length === 0) return
+      // Each message that waits for the description fails if the description does.
+      const { refused } = await promiseOf<TakenMessage>(ticket => {
+        const own = new Taking(taking.message, ticket)
+        this.#submit(found.thingId, records, own)
+        own.end()
+      })
+      taking.refused ??= refused
     })
     this.#describing.set(device, describing)
     // A failure of the store must not stay.
@@ -306,7 +325,7 @@ export class OpenSource {
 
   /** Writes to a thing that must be looked up or made, or only what is new of a repeated message. */
   async #write(reader: SourceReader, reading: Reading, taking: Taking): Promise<void> {
-    const { message, begin } = taking
+    const { message } = taking
     const { device, alias, records, writeId } = reading
     const description = reader.describe(device)
     // It may give the device a thing that was made by a name which the device has no more.
@@ -325,7 +344,7 @@ export class OpenSource {
       const { thingId, isNew } = found
       const fresh = message.isRepeated ? await this.#withoutKnown(thingId, records) : records
       const all = isNew ? [...fresh, ...this.#descriptionOf(device, description)] : fresh
-      if (all.length > 0) begin(this.#submit(thingId, all, taking, writeId))
+      if (all.length > 0) this.#submit(thingId, all, taking, writeId)
     } catch (error) {
       if (!(error instanceof ThingwireError) || error.reason !== 'too_many_things') throw error
       this.#note(taking, error.reason, error.message)
@@ -335,7 +354,7 @@ export class OpenSource {
   /** Leaves out the records that say what the latest records of their keys say, without a time of their own. */
   async #withoutKnown(thingId: string, records: readonly SentRecord[]): Promise<readonly SentRecord[]> {
     // A client may send what waits for an ack again, and then everything: the first copy may not be stored yet.
-    await this.#writing.get(thingId)?.catch(() => {})
+    await this.#writing.get(thingId)?.ended()
     const isKnown = await Promise.all(
       records.map(async ({ key, value, datetime, geo }) => {
         if (datetime !== undefined || geo !== undefined) return false
@@ -346,42 +365,44 @@ export class OpenSource {
     return records.filter((_, place) => !isKnown[place])
   }
 
-  #submit(
-    thingId: string,
-    values: readonly SentRecord[],
-    taking: Taking,
-    writeId = taking.message.id,
-  ): Promise<void> {
+  /** Begins a write that the message waits for. */
+  #submit(thingId: string, values: readonly SentRecord[], taking: Taking, writeId = taking.message.id): void {
     const { door, payload: body, lock, sender } = taking.message
+    const write = new SourceWrite(thingId, values, taking, this.#ends)
+    taking.begin()
+    this.#writing.set(thingId, write)
     const content = { values, partial: true }
-    const options = { id: writeId }
-    const write = { thingId, door, body, lock, sender, isSources: true, content, options } as const
-    const writing = new Promise<void>((resolve, reject) => {
-      const ticket: Ticket<WriteAnswer> = {
-        resolve: ({ rejected = [] }) => {
-          for (const { index, reason, message } of rejected)
-            this.#note(taking, reason, values[index]?.key ?? '', message)
-          resolve()
-        },
-        reject: error => {
-          const isFinal = error instanceof ThingwireError && (!error.retryable || isRateExceeded(error))
-          if (isFinal) {
-            this.#note(taking, error.reason, error.message)
-            return resolve()
-          }
-          // A description may be among the records.
-          this.#described.clear()
-          reject(error)
-        },
-      }
-      try {
-        this.#parts.ingest.submit(write, ticket)
-      } catch (error) {
-        ticket.reject(error)
-      }
-    })
-    this.#writing.set(thingId, writing)
-    return writing
+    const options = writeId === undefined ? noOptions : { id: writeId }
+    try {
+      this.#parts.ingest.submit(
+        { thingId, door, body, lock, sender, isSources: true, content, options },
+        write,
+      )
+    } catch (error) {
+      write.reject(error)
+    }
+  }
+
+  readonly #ends = {
+    written: (write: SourceWrite, { rejected = [] }: WriteAnswer) => {
+      const { taking, values } = write
+      for (const { index, reason, message } of rejected)
+        this.#note(taking, reason, values[index]?.key ?? '', message)
+      this.#endWrite(write)
+    },
+    failed: (write: SourceWrite, error: unknown) => {
+      const isFinal = error instanceof ThingwireError && (!error.retryable || isRateExceeded(error))
+      // A description may be among the records.
+      if (!isFinal) this.#described.clear()
+      else this.#note(write.taking, error.reason, error.message)
+      this.#endWrite(write, isFinal ? undefined : error)
+    },
+  }
+
+  #endWrite(write: SourceWrite, error?: unknown): void {
+    const { thingId, taking } = write
+    if (this.#writing.get(thingId) === write) this.#writing.delete(thingId)
+    taking.end(error)
   }
 
   #note(taking: Taking, reason: ThingwireError['reason'], ...texts: readonly string[]): void {

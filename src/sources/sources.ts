@@ -1,6 +1,15 @@
 import type { SourceMessage, SourceMessages, SourcePrincipal, TakenMessage } from '../access/access.ts'
 import { principalName } from '../access/principal.ts'
+import type { Ticket } from '../core/async/ticket.ts'
 import { OpenSource, type SourcesParts } from './open-source.ts'
+
+interface Opening {
+  readonly opening: Promise<OpenSource>
+  /** Set when `opening` has resolved. */
+  opened: OpenSource | undefined
+  /** Messages that came before: later ones must not overtake them. */
+  waiting: number
+}
 
 /**
  * Reads the messages of sources (contract §7.12).
@@ -13,7 +22,7 @@ import { OpenSource, type SourcesParts } from './open-source.ts'
  */
 export class Sources implements SourceMessages {
   readonly #parts: SourcesParts
-  readonly #open = new Map<string, Promise<OpenSource>>()
+  readonly #open = new Map<string, Opening>()
   readonly #stop: (() => void)[]
 
   constructor(parts: SourcesParts) {
@@ -28,26 +37,42 @@ export class Sources implements SourceMessages {
         if (!names) this.#open.clear()
         // Without what another node was taught, it would stay as it is.
         else
-          for (const [sourceId, opening] of this.#open)
-            opening.then(source => source.hear(names)).catch(() => this.#close(sourceId, opening))
+          for (const [sourceId, entry] of this.#open)
+            entry.opening.then(source => source.hear(names)).catch(() => this.#close(sourceId, entry))
       }),
     ]
   }
 
-  async take(source: SourcePrincipal, message: SourceMessage): Promise<TakenMessage> {
+  take(source: SourcePrincipal, message: SourceMessage, ticket: Ticket<TakenMessage>): void {
     const { sourceId } = source
-    const present = this.#open.get(sourceId)
-    const opening = present ?? OpenSource.open(source, this.#parts)
-    if (!present) {
-      this.#open.set(sourceId, opening)
-      // A failure of the store must not stay.
-      opening.catch(() => this.#close(sourceId, opening))
+    const entry = this.#open.get(sourceId) ?? this.#openSource(source)
+    if (entry.opened && entry.waiting === 0) entry.opened.take(message, ticket)
+    else {
+      entry.waiting++
+      const take = (opened: OpenSource) => {
+        entry.waiting--
+        opened.take(message, ticket)
+      }
+      entry.opening.then(take, (error: unknown) => ticket.reject(error))
     }
-    return await (await opening).take(message)
   }
 
-  #close(sourceId: string, opening: Promise<OpenSource>): void {
-    if (this.#open.get(sourceId) === opening) this.#open.delete(sourceId)
+  #openSource(source: SourcePrincipal): Opening {
+    const opening = OpenSource.open(source, this.#parts)
+    const entry: Opening = { opening, opened: undefined, waiting: 0 }
+    this.#open.set(source.sourceId, entry)
+    opening.then(
+      opened => {
+        entry.opened = opened
+      },
+      // A failure of the store must not stay.
+      () => this.#close(source.sourceId, entry),
+    )
+    return entry
+  }
+
+  #close(sourceId: string, entry: Opening): void {
+    if (this.#open.get(sourceId) === entry) this.#open.delete(sourceId)
   }
 
   close(): void {

@@ -28,6 +28,8 @@ export class DeviceThings implements SourceThings {
   readonly #known: KnownSources
   /** Ids of things by the name of the document of their device. */
   readonly #things: LookupCache<string>
+  /** By source and device: the name of the document of the device. */
+  readonly #names = new Map<string, Map<string, string>>()
   /** By source: how many things were made in the minute that began at `since`, milliseconds of a monotonic clock. */
   readonly #made = new Map<string, { since: number; count: number }>()
 
@@ -41,7 +43,17 @@ export class DeviceThings implements SourceThings {
   }
 
   known(sourceId: string, device: string): string | undefined {
-    return this.#things.known(sourceDeviceName(sourceId, device))
+    return this.#things.known(this.#nameOf(sourceId, device))
+  }
+
+  /** `sourceDeviceName`, which takes longer than the rest of a look-up. */
+  #nameOf(sourceId: string, device: string): string {
+    const names = this.#names.get(sourceId) ?? new Map<string, string>()
+    const name = names.get(device) ?? sourceDeviceName(sourceId, device)
+    if (names.size === devicesInMemory) names.clear()
+    names.set(device, name)
+    this.#names.set(sourceId, names)
+    return name
   }
 
   async thingOf(source: SourcePrincipal, device: string, alias?: string, name?: string) {

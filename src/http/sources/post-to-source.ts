@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { SourcePrincipal, TakenMessage } from '../../access/access.ts'
 import { principalName } from '../../access/principal.ts'
+import { promiseOf } from '../../core/async/ticket.ts'
 import { readJson } from '../../core/json/read-json.ts'
 import { createdText } from '../../core/refusals/answer-texts.ts'
 import { isToken } from '../../core/token.ts'
@@ -95,5 +96,6 @@ export async function post(
   const query = new Query(request).all
   const { headers, socket: sender } = request.raw
   const { payload, body } = read
-  return await sourceMessages.take(source, { door: 'http', payload, sender, post: { body, query, headers } })
+  const message = { door: 'http', payload, sender, post: { body, query, headers } } as const
+  return await promiseOf(ticket => sourceMessages.take(source, message, ticket))
 }

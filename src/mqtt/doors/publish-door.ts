@@ -133,8 +133,12 @@ export class PublishDoor {
 
   /** Writes synchronously if no promise has to be awaited, for example if this connection has written to the thing before. */
   #deal(packet: Publish, ticket: Ticket<unknown>, arrival?: Arrival): undefined {
-    if (this.#connection.relayed && this.#mayRelay(packet.topic))
-      return settle(ticket, this.#relay(packet, arrival))
+    const relaying = this.#relayingOf(packet.topic)
+    if (relaying) {
+      if (this.#hasFailed) throw new Error('a packet before this one has failed')
+      relaying.publish(packet, ticket, arrival)
+      return
+    }
     const authorised = arrival?.released
       ? arrival.released.then(() => this.#authorise(packet.topic))
       : this.#authorise(packet.topic)
@@ -143,22 +147,14 @@ export class PublishDoor {
     settle(ticket, this.#writeInTurn(packet, authorised, arrival))
   }
 
-  #mayRelay(topic: string): boolean {
-    const { relayed } = this.#connection
+  /** The door of a topic that is not Thingwire's; undefined if the client may not publish there. */
+  #relayingOf(topic: string): RelayDoor | undefined {
+    const connection = this.#connection
+    const { relayed } = connection
     const { things, relay } = this.#parts
-    if (!relay || !relayed || isThingwireTopic(topic)) return false
-    this.#relaying ??= new RelayDoor(this.#connection, relayed, things, relay)
-    return this.#relaying.mayPublish(topic)
-  }
-
-  async #relay(packet: Publish, arrival?: Arrival): Promise<void> {
-    if (this.#hasFailed) throw new Error('a packet before this one has failed')
-    try {
-      await this.#relaying?.publish(packet, arrival)
-    } catch (error) {
-      if (this.#isAcknowledged(packet, error)) await this.#noteRefused(packet, error)
-      throw error
-    }
+    if (!relay || !relayed || isThingwireTopic(topic)) return undefined
+    this.#relaying ??= new RelayDoor({ connection, relayed, things, relay, noteRefused: this.#noteRefused })
+    return this.#relaying.mayPublish(topic) ? this.#relaying : undefined
   }
 
   /** Writes a packet when all earlier packets are submitted. */
@@ -296,7 +292,7 @@ export class PublishDoor {
     throw refusal
   }
 
-  async #noteRefused(packet: Publish, error: ThingwireError, owner?: string): Promise<void> {
+  readonly #noteRefused = async (packet: Publish, error: ThingwireError, owner?: string): Promise<void> => {
     const { things, onElsewhere } = this.#parts
     const { principal } = this.#connection
     const thingId = thingOf(this.#connection) ?? (principal ? undefined : owner)

@@ -65,15 +65,19 @@ function collect<Value>(level: Level<Value>, names: readonly string[], place: nu
   const name = names[place]
   const mayBeWild = place > 0 || !name?.startsWith('$')
   // `a/#` also matches `a` (MQTT-4.7.1-2).
-  if (mayBeWild) found.push(...(level.below?.get('#')?.values?.values() ?? []))
+  if (mayBeWild) addAll(found, level.below?.get('#')?.values)
   if (name === undefined) {
-    found.push(...(level.values?.values() ?? []))
+    addAll(found, level.values)
     return
   }
   const same = level.below?.get(name)
   if (same) collect(same, names, place + 1, found)
   const any = mayBeWild && level.below?.get('+')
   if (any) collect(any, names, place + 1, found)
+}
+
+function addAll<Value>(found: Value[], values: ReadonlyMap<unknown, Value> | undefined): void {
+  if (values) for (const value of values.values()) found.push(value)
 }
 
 /**

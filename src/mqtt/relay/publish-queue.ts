@@ -7,7 +7,6 @@ import type { ReceiptClock } from '../../core/time/clock.ts'
 import type { Carried, QoS } from '../packets/packet.ts'
 import {
   bytesOf,
-  type Copy,
   copyId,
   extrasOf,
   type MessageDocument,
@@ -48,7 +47,7 @@ const mostEntriesAtOnce = 4_000
 
 /** Documents to put in the same commit as a message, for example the packet id of a QoS 2 PUBLISH. */
 export interface PutWithMessage {
-  readonly documents: DocumentPut
+  readonly documents: DocumentPut | undefined
   readonly lock: Lock | undefined
 }
 
@@ -131,7 +130,7 @@ export class PublishQueue {
   async #keep(packet: AedesPublishPacket, together?: PutWithMessage): Promise<void> {
     const { documents, retained } = this.#parts
     const kept = this.#putsOf(packet)
-    const put = { ...together?.documents, ...kept }
+    const put = together?.documents ? { ...together.documents, ...kept } : kept
     const entries = Object.keys(put).length
     if (entries === 0) return
     this.#entriesBeingPut += entries
@@ -154,8 +153,8 @@ export class PublishQueue {
     const { from, properties } = extrasOf(packet)
     const place = placeOf(packet)
     const put: Record<string, DocumentPut[string]> = {}
-    const wanting = qos > 0 ? subscriptions.wanting(topic, from, retain) : new Map<string, readonly Copy[]>()
-    if (wanting.size > 0) {
+    const wanting = qos > 0 ? subscriptions.wanting(topic, from, retain) : undefined
+    if (wanting && wanting.size > 0) {
       const said = properties && { properties: properties.toString('base64') }
       const message: MessageDocument = { topic, payload: payload.toString('base64'), ...said }
       put[topicMessagePrefix + placeText(place)] = message

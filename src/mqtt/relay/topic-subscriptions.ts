@@ -94,8 +94,10 @@ export class TopicSubscriptions {
    * @param from client id of the publisher @param isRetained whether the message is published with RETAIN
    */
   wanting(topic: string, from?: string, isRetained = false): ReadonlyMap<string, readonly Copy[]> {
+    const matches = this.#tree.match(topic)
+    if (matches.length === 0) return nobody
     const byClient = new Map<string, TopicSubscription[]>()
-    for (const match of this.#tree.match(topic)) {
+    for (const match of matches) {
       const all = byClient.get(match.clientId)
       if (all) all.push(match)
       else byClient.set(match.clientId, [match])
@@ -134,5 +136,7 @@ export function copiesOf(
   }
   return [...copies.values()]
 }
+
+const nobody: ReadonlyMap<string, readonly Copy[]> = new Map()
 
 const maximum = (one: Copy['qos'], other: Copy['qos'] = 0) => (one > other ? one : other)

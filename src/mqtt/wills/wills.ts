@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import { retryUntil } from '../../core/async/retry-until.ts'
+import { promiseOf } from '../../core/async/ticket.ts'
 import { listDocuments } from '../../core/list-documents.ts'
 import { type Lock, LockLost } from '../../core/locks.ts'
 import type { DocumentPut } from '../../core/ports.ts'
@@ -196,8 +197,10 @@ export class Wills {
       const principal = await access.identifyAgain(credentialHash)
       if (!mayWrite(await access.topicsOf(principal), message.topic)) return
       const { topic } = message
-      if (principal.kind === 'source')
-        await this.#parts.sourceMessages.take(principal, { door: 'mqtt', topic, payload: bytes, lock })
+      if (principal.kind === 'source') {
+        const sent = { door: 'mqtt', topic, payload: bytes, lock } as const
+        await promiseOf(ticket => this.#parts.sourceMessages.take(principal, sent, ticket))
+      }
       await relay?.publish({ ...rest, ...carried, payload: bytes }, { documents, lock })
       return
     }
