@@ -69,8 +69,29 @@ export interface Outcome {
   /** Devices that the message declares gone. */
   readonly gone?: readonly string[]
   readonly unread?: readonly Unread[]
+  /** The parts of a long list, which are read one after another in several turns of the event loop. */
+  readonly more?: Iterable<Outcome>
   /** The JSON that the sender of a post wants as the answer. Default: that of a write. */
   readonly reply?: unknown
+}
+
+/** The outcome, and then the parts of its long list. */
+export function* partsOf(outcome: Outcome): Generator<Outcome> {
+  yield outcome
+  yield* outcome.more ?? []
+}
+
+/** The outcome with its long list in it. */
+export function wholeOf(outcome: Outcome): Outcome {
+  if (!outcome.more) return outcome
+  const parts = [...partsOf(outcome)]
+  return {
+    readings: parts.flatMap(({ readings }) => readings),
+    facts: new Map(parts.flatMap(({ facts }) => [...(facts ?? [])])),
+    described: parts.flatMap(({ described = [] }) => described),
+    gone: parts.flatMap(({ gone = [] }) => gone),
+    unread: parts.flatMap(({ unread = [] }) => unread),
+  }
 }
 
 /** A member of `$meta` (contract §5.3), as a device describes it. */

@@ -8,7 +8,6 @@ import type {
   SentRecord,
   SourceFormat,
   SourceReader,
-  Unread,
 } from './format.ts'
 import { mostResources } from './learned-resources.ts'
 import { decode, membersOf, nothing, type Payload, readingOf, textOf, unreadable } from './payload.ts'
@@ -122,31 +121,31 @@ class Zigbee2MqttReader implements SourceReader {
     if (payload?.text === '') return nothing
     if (!payload || !Array.isArray(payload.json)) return unreadable(payload, 'a JSON array of devices')
     if (textOf(base, longestBase) === undefined) return nothing
-    const facts = new Map<string, Fact | null>()
-    if (!this.#bases.has(base)) facts.set(`base ${base}`, { base })
-    const unread: Unread[] = []
+    const facts = this.#bases.has(base) ? undefined : new Map([[`base ${base}`, { base }]])
+    return { readings: [], ...(facts && { facts }), more: this.#devicesOf(base, payload.json) }
+  }
+
+  *#devicesOf(base: string, list: readonly unknown[]): Generator<Outcome> {
     const listed = new Set<string>()
-    const described: string[] = []
-    for (const [index, entry] of payload.json.entries()) {
+    let mistakes = 0
+    for (const [index, entry] of list.entries()) {
       const members = membersOf(entry)
       if (members?.type === 'Coordinator') continue
       const device = members && deviceOf(base, members)
       if (!device) {
         const reason = 'must be an object with ieee_address and friendly_name'
-        if (unread.length < mostMistakes) unread.push({ place: `[${index}]`, reason })
+        if (mistakes++ < mostMistakes) yield { readings: [], unread: [{ place: `[${index}]`, reason }] }
         continue
       }
-      listed.add(device.address)
-      const known = this.#devices.get(device.address)
+      const { address } = device
+      listed.add(address)
+      const known = this.#devices.get(address)
       if (known && JSON.stringify(known) === JSON.stringify(device)) continue
-      facts.set(`device ${device.address}`, device)
-      described.push(device.address)
+      yield { readings: [], facts: new Map([[`device ${address}`, device]]), described: [address] }
     }
-    const gone = [...this.#devices.values()]
-      .filter(device => device.base === base && !listed.has(device.address))
-      .map(device => device.address)
-    for (const address of gone) facts.set(`device ${address}`, null)
-    return { readings: [], facts, described, gone, unread }
+    for (const { base: former, address } of [...this.#devices.values()])
+      if (former === base && !listed.has(address))
+        yield { readings: [], facts: new Map([[`device ${address}`, null]]), gone: [address] }
   }
 
   /** Finds base and name in a topic; undefined if it lies below no known base. */

@@ -7,30 +7,28 @@ import type {
   SourceThings,
   TakenMessage,
 } from '../access/access.ts'
-import { sourceFactsOf } from '../access/documents.ts'
 import { Slices } from '../core/async/slices.ts'
 import { promiseOf, type Ticket } from '../core/async/ticket.ts'
 import { Turns } from '../core/async/turns.ts'
 import type { Ingest } from '../core/ingest.ts'
-import { listDocuments } from '../core/list-documents.ts'
 import type { Nodes } from '../core/nodes.ts'
-import type { Document, DocumentStore, RecordStore, WriteAnswer } from '../core/ports.ts'
+import type { DocumentStore, RecordStore, WriteAnswer } from '../core/ports.ts'
 import { valueText } from '../core/record/value.ts'
 import { isRateExceeded } from '../core/refusals/door-refusals.ts'
 import type { ReceiptClock } from '../core/time/clock.ts'
-import { hashToken } from '../core/token.ts'
 import { ThingwireError } from '../errors.ts'
-import type {
-  DeviceDescription,
-  Fact,
-  Outcome,
-  Post,
-  Reading,
-  SentRecord,
-  SourceFormat,
-  SourceReader,
+import {
+  type DeviceDescription,
+  type Outcome,
+  type Post,
+  partsOf,
+  type Reading,
+  type SentRecord,
+  type SourceFormat,
+  type SourceReader,
 } from '../formats/format.ts'
 import { SourceWrite, Taking } from './taking.ts'
+import { type FactDocuments, type TaughtFormat, TaughtFormats } from './taught-formats.ts'
 
 export interface SourcesParts {
   readonly documents: DocumentStore
@@ -43,25 +41,13 @@ export interface SourcesParts {
   readonly formatsOf: (terms: SourceTerms) => readonly SourceFormat[]
 }
 
-/** Maximum number of facts that a source teaches: a house with 1,000 things of 20 resources each. */
-const mostFacts = 20_000
-
-const topicsInMemory = 10_000
 const noOptions = {}
 
 /** Bytes. */
 const longPayload = 65_536
 
-/** `source-facts/<source id>/<format>/<hash of the name>` */
-type FactDocument = { readonly name: string; readonly fact: Fact }
-
-interface Format {
-  readonly name: string
-  readonly reader: SourceReader
-}
-
 interface Found {
-  readonly format: Format
+  readonly format: TaughtFormat
   readonly outcome: Outcome
 }
 
@@ -69,75 +55,35 @@ interface Found {
 export class OpenSource {
   readonly #source: SourcePrincipal
   readonly #parts: SourcesParts
-  readonly #formats: readonly Format[]
-  /** By name of the document: the name of a fact, and its JSON. */
-  readonly #facts = new Map<string, { readonly name: string; readonly text: string }>()
-  /** By topic. Facts may change it. */
-  readonly #formatOfTopic = new Map<string, Format>()
+  readonly #formats: TaughtFormats
   readonly #turns = new Turns()
-  /** Set while facts are looked up that another node was taught. A message waits for them: a device may have another name by now. */
-  #hearing: Promise<unknown> | undefined
   /** By device: the description that is written last, as JSON, and descriptions whose writes have not begun. */
   readonly #described = new Map<string, string>()
   readonly #describing = new Map<string, Promise<void>>()
   /** By thing: the write that began last, until it ends. */
   readonly #writing = new Map<string, SourceWrite>()
 
-  private constructor(source: SourcePrincipal, parts: SourcesParts) {
+  private constructor(source: SourcePrincipal, formats: TaughtFormats, parts: SourcesParts) {
     this.#source = source
+    this.#formats = formats
     this.#parts = parts
-    this.#formats = parts
-      .formatsOf(source.terms)
-      .map(format => ({ name: format.name, reader: format.begin() }))
   }
 
   /** @throws ThingwireError if the store fails */
   static async open(source: SourcePrincipal, parts: SourcesParts): Promise<OpenSource> {
-    const opened = new OpenSource(source, parts)
-    const prefix = sourceFactsOf(source.sourceId)
-    for await (const [rest, document] of listDocuments(parts.documents, prefix))
-      opened.#hearFact(prefix + rest, document)
-    return opened
+    const formats = await TaughtFormats.open(source, parts.formatsOf(source.terms), parts.documents)
+    return new OpenSource(source, formats, parts)
   }
 
   /** @param names names of documents that another node may have changed */
-  async hear(names: readonly string[]): Promise<void> {
-    const prefix = sourceFactsOf(this.#source.sourceId)
-    const changed = names.filter(name => name.startsWith(prefix))
-    if (changed.length === 0) return
-    const hearing = Promise.all([this.#hearing, ...changed.map(name => this.#hearAgain(name))])
-    this.#hearing = hearing
-    await hearing
-    if (this.#hearing === hearing) this.#hearing = undefined
-  }
-
-  async #hearAgain(documentName: string): Promise<void> {
-    const before = this.#facts.get(documentName)
-    const document = await this.#parts.documents.get(documentName)
-    // What this node was taught meanwhile is newer.
-    if (this.#facts.get(documentName) === before) this.#hearFact(documentName, document)
-  }
-
-  #hearFact(documentName: string, document: Document | undefined): void {
-    const [format] = documentName.slice(sourceFactsOf(this.#source.sourceId).length).split('/')
-    const reader = this.#formats.find(({ name }) => name === format)?.reader
-    const known = this.#facts.get(documentName)
-    const { name = known?.name, fact = null } = (document ?? {}) as Partial<FactDocument>
-    if (!reader || name === undefined) return
-    if (fact) this.#facts.set(documentName, { name, text: JSON.stringify(fact) })
-    else this.#facts.delete(documentName)
-    this.#teach(reader, name, fact)
-  }
-
-  #teach(reader: SourceReader, name: string, fact: Fact | null): void {
-    this.#formatOfTopic.clear()
-    reader.learn(name, fact)
+  hear(names: readonly string[]): Promise<void> {
+    return this.#formats.hear(names)
   }
 
   /** See `SourceMessages.take`. */
   take(message: SourceMessage, ticket: Ticket<TakenMessage>): void {
     const taking = new Taking(message, ticket)
-    if (!this.#turns.isFree || this.#hearing || message.post) {
+    if (!this.#turns.isFree || this.#formats.hearing || message.post) {
       taking.endWith(this.#takeInTurn(taking))
       return
     }
@@ -154,7 +100,7 @@ export class OpenSource {
     try {
       const before = turn.wait()
       if (before) await before
-      if (this.#hearing) await this.#hearing
+      if (this.#formats.hearing) await this.#formats.hearing
       const found = read ?? (message.post ? this.#readPost(taking, message.post) : this.#readMessage(message))
       taking.reply = found?.outcome.reply
       if (found && !this.#takeUsual(found.outcome, taking)) await this.#takeAll(found, taking)
@@ -164,9 +110,9 @@ export class OpenSource {
   }
 
   /** Begins the write of the usual message: one reading of a known device. @returns false if the message is another one */
-  #takeUsual({ readings, facts, described, gone, unread }: Outcome, taking: Taking): boolean {
+  #takeUsual({ readings, facts, described, gone, unread, more }: Outcome, taking: Taking): boolean {
     const [reading] = readings
-    if (!reading || readings.length > 1 || facts || described || gone || unread) return false
+    if (!reading || readings.length > 1 || facts || described || gone || unread || more) return false
     const { device, records, writeId } = reading
     const thingId = this.#parts.things.known(this.#source.sourceId, device)
     if (thingId === undefined || taking.message.isRepeated) return false
@@ -175,33 +121,38 @@ export class OpenSource {
   }
 
   async #takeAll({ format, outcome }: Found, taking: Taking): Promise<void> {
-    const { message } = taking
-    const begin = (task: Promise<void>) => {
-      taking.begin()
-      taking.endWith(task)
-    }
+    // To parse a long list takes a turn of the event loop.
+    if (taking.message.payload.length > longPayload) await nextTurn()
+    const slices = new Slices()
     const { things } = this.#parts
     const { sourceId } = this.#source
     const { reader } = format
-    const { readings, facts, described, gone, unread } = outcome
-    for (const { place, reason } of unread ?? []) this.#note(taking, 'unread_message', place, reason)
-    // To parse a long list takes a turn of the event loop.
-    if (message.payload.length > longPayload) await nextTurn()
-    const slices = new Slices()
-    const keeping = facts && this.#keep(await this.#learn(format, facts, taking, slices))
-    if (keeping) begin(keeping)
-    for (const device of described ?? []) {
+    const onMany = (name: string, why: string) => this.#note(taking, 'unread_message', name, why)
+    const parts: Outcome[] = []
+    const learned: FactDocuments = {}
+    for (const part of partsOf(outcome)) {
+      for (const { place, reason } of part.unread ?? []) this.#note(taking, 'unread_message', place, reason)
+      if (part.facts) this.#formats.learn(format, part.facts, learned, onMany)
+      parts.push(part)
       await slices.pause()
-      begin(this.#describe(reader, device, taking, keeping))
     }
-    for (const device of gone ?? []) begin(things.markGone(sourceId, device, true))
-    for (const reading of readings) {
-      const { device, records, writeId } = reading
-      const thingId = message.isRepeated ? undefined : things.known(sourceId, device)
-      if (records.length === 0) continue
-      if (thingId !== undefined) this.#submit(thingId, records, taking, writeId)
-      else await this.#write(reader, reading, taking)
+    const keeping = this.#formats.keep(learned)
+    if (keeping) taking.await(keeping)
+    for (const { described, gone, readings } of parts) {
+      for (const device of described ?? []) taking.await(this.#describe(reader, device, taking, keeping))
+      for (const device of gone ?? []) taking.await(things.markGone(sourceId, device, true))
+      for (const reading of readings) await this.#takeReading(reader, reading, taking)
+      await slices.pause()
     }
+  }
+
+  async #takeReading(reader: SourceReader, reading: Reading, taking: Taking): Promise<void> {
+    const { device, records, writeId } = reading
+    const { isRepeated } = taking.message
+    const thingId = isRepeated ? undefined : this.#parts.things.known(this.#source.sourceId, device)
+    if (records.length === 0) return
+    if (thingId !== undefined) this.#submit(thingId, records, taking, writeId)
+    else await this.#write(reader, reading, taking)
   }
 
   #readMessage({
@@ -211,72 +162,21 @@ export class OpenSource {
     readonly topic: string
     readonly payload: Uint8Array
   }): Found | undefined {
-    const format = this.#formatOf(topic)
+    const format = this.#formats.ofTopic(topic)
     const receivedAt = this.#parts.clock.now()
     return format && { format, outcome: format.reader.read({ topic, payload, receivedAt }) }
   }
 
   /** @throws ThingwireError invalid_body if the body is of no format of the source */
   #readPost(taking: Taking, post: Post): Found {
-    for (const format of this.#formats) {
+    for (const format of this.#formats.all) {
       const outcome = format.reader.readPost?.(post)
       if (outcome) return { format, outcome }
     }
-    const names = this.#formats.map(({ name }) => name).join(', ')
+    const names = this.#formats.all.map(({ name }) => name).join(', ')
     const why = `the body must be of a format of the source (${names}), but it is of none`
     this.#note(taking, 'invalid_body', why)
     throw new ThingwireError('invalid_body', why)
-  }
-
-  #formatOf(topic: string): Format | undefined {
-    const known = this.#formatOfTopic.get(topic)
-    if (known) return known
-    const format = this.#findFormat(topic)
-    if (this.#formatOfTopic.size === topicsInMemory) this.#formatOfTopic.clear()
-    if (format) this.#formatOfTopic.set(topic, format)
-    return format
-  }
-
-  /** A format that was taught the topic goes before one that only knows its form. */
-  #findFormat(topic: string): Format | undefined {
-    let byForm: Format | undefined
-    for (const format of this.#formats) {
-      const knows = format.reader.knows(topic)
-      if (knows === 'fact') return format
-      if (knows === 'form') byForm ??= format
-    }
-    return byForm
-  }
-
-  /** @returns the documents of what is new */
-  async #learn(
-    { name: format, reader }: Format,
-    facts: ReadonlyMap<string, Fact | null>,
-    taking: Taking,
-    slices: Slices,
-  ): Promise<Readonly<Record<string, FactDocument | null>>> {
-    const put: Record<string, FactDocument | null> = {}
-    for (const [name, fact] of facts) {
-      await slices.pause()
-      const documentName = `${sourceFactsOf(this.#source.sourceId)}${format}/${hashToken(name)}`
-      const text = fact && JSON.stringify(fact)
-      if (text === (this.#facts.get(documentName)?.text ?? null)) continue
-      if (text !== null && !this.#facts.has(documentName) && this.#facts.size >= mostFacts) {
-        const why = `a source announces at most ${mostFacts} devices and resources`
-        this.#note(taking, 'unread_message', name, why)
-        continue
-      }
-      if (text === null) this.#facts.delete(documentName)
-      else this.#facts.set(documentName, { name, text })
-      this.#teach(reader, name, fact)
-      put[documentName] = fact && { name, fact }
-    }
-    return put
-  }
-
-  /** Resolves when what was learned is durable. */
-  async #keep(put: Readonly<Record<string, FactDocument | null>>): Promise<void> {
-    if (Object.keys(put).length > 0) await this.#parts.documents.put(put, 'register')
   }
 
   /** Describes the thing of a device, if it has one. What a burst says while a description is being written is one more record. */

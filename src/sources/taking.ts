@@ -36,6 +36,12 @@ export class Taking {
       this.#ticket.resolve(reply === undefined && refused === undefined ? nothingRefused : { reply, refused })
   }
 
+  /** Adds a task that the acknowledgement waits for. */
+  await(task: Promise<unknown>): void {
+    this.begin()
+    this.endWith(task)
+  }
+
   endWith(task: Promise<unknown>): void {
     task.then(
       () => this.end(),

@@ -1,12 +1,13 @@
 import { expect, it } from 'vitest'
-import type {
-  DeviceDescription,
-  Outcome,
-  Reading,
-  SentRecord,
-  SourceFormat,
-  SourceReader,
-  Unread,
+import {
+  type DeviceDescription,
+  type Outcome,
+  type Reading,
+  type SentRecord,
+  type SourceFormat,
+  type SourceReader,
+  type Unread,
+  wholeOf,
 } from '../../src/formats/format.ts'
 import type { Sample, SampleMessage } from './samples.ts'
 
@@ -44,7 +45,7 @@ function outcomeOf(reader: SourceReader, message: SampleMessage, receivedAt: num
     return outcome
   }
   if (!reader.knows(topic)) return { readings: [] }
-  return reader.read({ topic, payload: Buffer.from(text), receivedAt })
+  return wholeOf(reader.read({ topic, payload: Buffer.from(text), receivedAt }))
 }
 
 /** A test for each sample: its records, descriptions, and what is unread. */
@@ -90,7 +91,7 @@ export function testHostileInput(format: SourceFormat, topic: string, samples: r
         for (const payload of altered(message.payload)) {
           const { post = {} } = message
           const outcomes = [
-            reader.read({ topic, payload: Buffer.from(JSON.stringify(payload)), receivedAt: 0 }),
+            wholeOf(reader.read({ topic, payload: Buffer.from(JSON.stringify(payload)), receivedAt: 0 })),
             reader.readPost?.({ body: payload, query: post.query ?? {}, headers: post.headers ?? {} }),
           ]
           for (const outcome of outcomes) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { SourceReader } from '../../src/formats/format.ts'
+import { type SourceReader, wholeOf } from '../../src/formats/format.ts'
 import { zigbee2mqtt } from '../../src/formats/zigbee2mqtt.ts'
 import { play, testSamples } from './play.ts'
 import samples from './samples/zigbee2mqtt.json' with { type: 'json' }
@@ -13,7 +13,7 @@ function entry(address: string, name: string, exposes: readonly object[] = [stat
 
 function read(reader: SourceReader, topic: string, payload: unknown) {
   const text = typeof payload === 'string' ? payload : JSON.stringify(payload)
-  return reader.read({ topic, payload: Buffer.from(text), receivedAt: 0 })
+  return wholeOf(reader.read({ topic, payload: Buffer.from(text), receivedAt: 0 }))
 }
 
 /** A reader that has learned lists of devices, one after the other. */

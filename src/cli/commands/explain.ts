@@ -5,7 +5,7 @@ import { printable } from '../../core/json/printable.ts'
 import { formatDatetime } from '../../core/record/datetime.ts'
 import { isTopicName } from '../../core/topics/topic-filter.ts'
 import type { FieldError } from '../../errors.ts'
-import type { Message, SourceReader } from '../../formats/format.ts'
+import { type Message, type SourceReader, wholeOf } from '../../formats/format.ts'
 import { failure, usageError } from '../exit.ts'
 import { withHelp } from '../help.ts'
 import { counted, printResult, table } from '../output.ts'
@@ -167,7 +167,8 @@ async function explanationOfMessage(message: Message, formats: Formats) {
   const format = knowing('fact') ?? knowing('form')
   if (!format) return { topic, readings: [], announced: [], facts: [], gone: [], unread: [] }
   const { name, reader } = format
-  const { readings, facts = new Map(), described = [], gone = [], unread = [] } = reader.read(message)
+  const outcome = wholeOf(reader.read(message))
+  const { readings, facts = new Map(), described = [], gone = [], unread = [] } = outcome
   const before = new Map(described.map(device => [device, reader.describe(device)?.resources]))
   for (const [name, fact] of facts) reader.learn(name, fact)
   const announced = described.map(device => {

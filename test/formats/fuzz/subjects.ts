@@ -5,12 +5,13 @@ import { parseRecord } from '../../../src/core/record/parse-record.ts'
 import { isProblem } from '../../../src/core/record/problem.ts'
 import { isForbiddenMember } from '../../../src/core/record/value.ts'
 import { catalogue, ThingwireError } from '../../../src/errors.ts'
-import type {
-  Outcome,
-  OwnFormat,
-  SentRecord,
-  SourceFormat,
-  SourceReader,
+import {
+  type Outcome,
+  type OwnFormat,
+  type SentRecord,
+  type SourceFormat,
+  type SourceReader,
+  wholeOf,
 } from '../../../src/formats/format.ts'
 import { createMagicRegistry } from '../../../src/magic/registry.ts'
 import { type Packet, parsed } from './mutate-packet.ts'
@@ -63,7 +64,7 @@ export function sourceSubject(format: SourceFormat): Subject {
     const body = post && parsed(payload)
     const outcome = post
       ? body !== undefined && reader.readPost?.({ query: {}, headers: {}, ...post, body })
-      : reader.knows(topic) && reader.read({ topic, payload, receivedAt: now })
+      : reader.knows(topic) && wholeOf(reader.read({ topic, payload, receivedAt: now }))
     return outcome || { readings: [] }
   }
   return {
