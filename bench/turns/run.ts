@@ -106,7 +106,9 @@ async function measureWrites(load: string): Promise<TurnTimes> {
 
 async function measureDiscovery(): Promise<Discovery> {
   const turns = turnsUnder('discovery')
-  const product = await startProduct({ ...session, environment: turns.environment })
+  // Records that are being packed would take turns and memory of their own.
+  const empty = await fillStore(directory, 0)
+  const product = await startProduct({ ...session, filled: empty, environment: turns.environment })
   try {
     return await discover(product, turns)
   } finally {

@@ -43,6 +43,9 @@ export interface SourcesParts {
 
 const noOptions = {}
 
+/** Milliseconds. */
+const longestSlice = 2
+
 /** Bytes. */
 const longPayload = 65_536
 
@@ -57,6 +60,8 @@ export class OpenSource {
   readonly #parts: SourcesParts
   readonly #formats: TaughtFormats
   readonly #turns = new Turns()
+  /** Messages that are not usual come in bursts of thousands. Reading and relaying have slices of their own in each turn. */
+  readonly #slices = new Slices(longestSlice)
   /** By device: the description that is written last, as JSON, and descriptions whose writes have not begun. */
   readonly #described = new Map<string, string>()
   readonly #describing = new Map<string, Promise<void>>()
@@ -83,7 +88,8 @@ export class OpenSource {
   /** See `SourceMessages.take`. */
   take(message: SourceMessage, ticket: Ticket<TakenMessage>): void {
     const taking = new Taking(message, ticket)
-    if (!this.#turns.isFree || this.#formats.hearing || message.post) {
+    const isLong = message.payload.length > longPayload
+    if (!this.#turns.isFree || this.#formats.hearing || message.post || isLong) {
       taking.endWith(this.#takeInTurn(taking))
       return
     }
@@ -100,6 +106,10 @@ export class OpenSource {
     try {
       const before = turn.wait()
       if (before) await before
+      // To parse a long list takes a turn of the event loop.
+      const isLong = message.payload.length > longPayload
+      const pause = isLong ? nextTurn() : this.#slices.pause()
+      if (pause) await pause
       if (this.#formats.hearing) await this.#formats.hearing
       const found = read ?? (message.post ? this.#readPost(taking, message.post) : this.#readMessage(message))
       taking.reply = found?.outcome.reply
@@ -121,9 +131,8 @@ export class OpenSource {
   }
 
   async #takeAll({ format, outcome }: Found, taking: Taking): Promise<void> {
-    // To parse a long list takes a turn of the event loop.
     if (taking.message.payload.length > longPayload) await nextTurn()
-    const slices = new Slices()
+    const slices = this.#slices
     const { things } = this.#parts
     const { sourceId } = this.#source
     const { reader } = format

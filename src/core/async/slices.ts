@@ -5,7 +5,13 @@ const longestSlice = 5
 
 /** Splits long work into slices, each in a separate turn of the event loop. */
 export class Slices {
+  readonly #longest: number
   #begin: number | undefined
+
+  /** @param longest milliseconds */
+  constructor(longest = longestSlice) {
+    this.#longest = longest
+  }
 
   /**
    * Call this between pieces of work, several times per millisecond. The first slice begins with the first call.
@@ -14,7 +20,7 @@ export class Slices {
   pause(): Promise<void> | undefined {
     const now = performance.now()
     this.#begin ??= now
-    return now - this.#begin < longestSlice ? undefined : this.#next()
+    return now - this.#begin < this.#longest ? undefined : this.#next()
   }
 
   async #next(): Promise<void> {

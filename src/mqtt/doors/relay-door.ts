@@ -190,7 +190,7 @@ export class RelayDoor {
     // Without a spread, which would take as long as the rest of the way.
     const message: RelayedMessage = {
       topic,
-      payload: Buffer.from(payload),
+      payload: ownBytes(payload),
       qos,
       isRetained: retain,
       from: relayed.clientId,
@@ -224,4 +224,11 @@ export class RelayDoor {
     this.#hasFailed = true
     ticket.reject(error)
   }
+}
+
+/** A copy, unless the payload is most of the bytes that were received with it and would stay in memory. */
+function ownBytes(payload: Uint8Array): Buffer {
+  const { buffer, byteOffset, byteLength } = payload
+  const isMost = byteLength * 2 > buffer.byteLength
+  return isMost ? Buffer.from(buffer, byteOffset, byteLength) : Buffer.from(payload)
 }
