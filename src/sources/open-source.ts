@@ -27,8 +27,8 @@ import {
   type SourceFormat,
   type SourceReader,
 } from '../formats/format.ts'
+import { type FactDocuments, type OpenFormat, SourceFormats } from './source-formats.ts'
 import { SourceWrite, Taking } from './taking.ts'
-import { type FactDocuments, type TaughtFormat, TaughtFormats } from './taught-formats.ts'
 
 export interface SourcesParts {
   readonly documents: DocumentStore
@@ -50,7 +50,7 @@ const longestSlice = 2
 const longPayload = 65_536
 
 interface Found {
-  readonly format: TaughtFormat
+  readonly format: OpenFormat
   readonly outcome: Outcome
 }
 
@@ -58,7 +58,7 @@ interface Found {
 export class OpenSource {
   readonly #source: SourcePrincipal
   readonly #parts: SourcesParts
-  readonly #formats: TaughtFormats
+  readonly #formats: SourceFormats
   readonly #turns = new Turns()
   /** Messages that are not usual come in bursts of thousands. Reading and relaying have slices of their own in each turn. */
   readonly #slices = new Slices(longestSlice)
@@ -68,7 +68,7 @@ export class OpenSource {
   /** By thing: the write that began last, until it ends. */
   readonly #writing = new Map<string, SourceWrite>()
 
-  private constructor(source: SourcePrincipal, formats: TaughtFormats, parts: SourcesParts) {
+  private constructor(source: SourcePrincipal, formats: SourceFormats, parts: SourcesParts) {
     this.#source = source
     this.#formats = formats
     this.#parts = parts
@@ -76,7 +76,7 @@ export class OpenSource {
 
   /** @throws ThingwireError if the store fails */
   static async open(source: SourcePrincipal, parts: SourcesParts): Promise<OpenSource> {
-    const formats = await TaughtFormats.open(source, parts.formatsOf(source.terms), parts.documents)
+    const formats = await SourceFormats.open(source, parts.formatsOf(source.terms), parts.documents)
     return new OpenSource(source, formats, parts)
   }
 

@@ -16,20 +16,20 @@ type FactDocument = { readonly name: string; readonly fact: Fact }
 /** By name of the document. */
 export type FactDocuments = Record<string, FactDocument | null>
 
-export interface TaughtFormat {
+export interface OpenFormat {
   readonly name: string
   readonly reader: SourceReader
 }
 
 /** The formats of a source, and what its messages have taught them, on any node. */
-export class TaughtFormats {
-  readonly all: readonly TaughtFormat[]
+export class SourceFormats {
+  readonly all: readonly OpenFormat[]
   readonly #documents: DocumentStore
   readonly #prefix: string
   /** By name of the document: the name of a fact, and the hash of its JSON. */
   readonly #facts = new Map<string, { readonly name: string; readonly hash: string }>()
   /** By topic. Facts may change it. */
-  readonly #ofTopic = new Map<string, TaughtFormat>()
+  readonly #ofTopic = new Map<string, OpenFormat>()
   /** Set while facts are looked up that another node was taught. A message waits for them: a device may have another name by now. */
   hearing: Promise<unknown> | undefined
 
@@ -48,8 +48,8 @@ export class TaughtFormats {
     source: SourcePrincipal,
     formats: readonly SourceFormat[],
     documents: DocumentStore,
-  ): Promise<TaughtFormats> {
-    const opened = new TaughtFormats(source, formats, documents)
+  ): Promise<SourceFormats> {
+    const opened = new SourceFormats(source, formats, documents)
     for await (const [rest, document] of listDocuments(documents, opened.#prefix))
       opened.#hearFact(opened.#prefix + rest, document)
     return opened
@@ -77,11 +77,11 @@ export class TaughtFormats {
     const reader = this.all.find(({ name }) => name === format)?.reader
     const known = this.#facts.get(documentName)
     const { name = known?.name, fact = null } = (document ?? {}) as Partial<FactDocument>
-    if (reader && name !== undefined) this.#teach(reader, documentName, name, fact, hashOf(fact))
+    if (reader && name !== undefined) this.#set(reader, documentName, name, fact, hashOf(fact))
   }
 
   /** The format of messages on a topic; undefined if the source has none. */
-  ofTopic(topic: string): TaughtFormat | undefined {
+  ofTopic(topic: string): OpenFormat | undefined {
     const known = this.#ofTopic.get(topic)
     if (known) return known
     const format = this.#find(topic)
@@ -91,8 +91,8 @@ export class TaughtFormats {
   }
 
   /** A format that was taught the topic goes before one that only knows its form. */
-  #find(topic: string): TaughtFormat | undefined {
-    let byForm: TaughtFormat | undefined
+  #find(topic: string): OpenFormat | undefined {
+    let byForm: OpenFormat | undefined
     for (const format of this.all) {
       const knows = format.reader.knows(topic)
       if (knows === 'fact') return format
@@ -108,7 +108,7 @@ export class TaughtFormats {
    * @param onMany called with the name of a fact that is one too many, and why
    */
   learn(
-    { name: format, reader }: TaughtFormat,
+    { name: format, reader }: OpenFormat,
     facts: ReadonlyMap<string, Fact | null>,
     learned: FactDocuments,
     onMany: (name: string, why: string) => void,
@@ -121,7 +121,7 @@ export class TaughtFormats {
         onMany(name, `a source announces at most ${mostFacts} devices and resources`)
         continue
       }
-      this.#teach(reader, documentName, name, fact, hash)
+      this.#set(reader, documentName, name, fact, hash)
       learned[documentName] = fact && { name, fact }
     }
   }
@@ -131,7 +131,7 @@ export class TaughtFormats {
     return Object.keys(learned).length > 0 ? this.#documents.put(learned, 'register') : undefined
   }
 
-  #teach(
+  #set(
     reader: SourceReader,
     documentName: string,
     name: string,
