@@ -44,7 +44,10 @@ export type Fact = Readonly<Record<string, unknown>>
 export interface Reading {
   /** Identifies the device within its source: MAC, IEEE address, `identifiers`; else the name in the topic. */
   readonly device: string
-  /** The name in the topic, if `device` is another identifier: a thing that was made by this name is the same device. */
+  /**
+   * The name in the topic, if `device` is an identifier: a thing that was made by this name alone is the same device. An identifier that
+   * is also the name is its own alias.
+   */
   readonly alias?: string
   readonly records: readonly SentRecord[]
   /** A write id that the message carries, 1 to 64 printable ASCII characters: a repeated message is stored once. */
@@ -107,7 +110,7 @@ export interface ResourceDescription {
 export interface DeviceDescription {
   /** How the device names itself; the name of its thing. */
   readonly name?: string
-  /** The name in its topics, if it is not the identifier: see `Reading.alias`. */
+  /** See `Reading.alias`. */
   readonly alias?: string
   /** By key of the resource. */
   readonly resources: Readonly<Record<string, ResourceDescription>>

@@ -31,9 +31,13 @@ export function textOf(value: unknown, longest = 200): string | undefined {
   return typeof value === 'string' && value !== '' && value.length <= longest ? value : undefined
 }
 
-/** The records of a device. @param name the name in its topics, an alias if something else identifies it */
-export function readingOf(device: string, name: string, records: readonly SentRecord[]): Reading {
-  return name === device ? { device, records } : { device, alias: name, records }
+/** The records of a device. @param identifier undefined: the device is known by its name alone @param name the name in its topics */
+export function readingOf(
+  identifier: string | undefined,
+  name: string,
+  records: readonly SentRecord[],
+): Reading {
+  return identifier === undefined ? { device: name, records } : { device: identifier, alias: name, records }
 }
 
 export const nothing: Outcome = { readings: [] }

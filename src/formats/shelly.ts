@@ -114,7 +114,7 @@ class ShellyReader implements SourceReader {
   #outcomeOf(device: string, alias: string, records: readonly SentRecord[]): Outcome {
     if (records.length === 0) return nothing
     const fact = this.#resources.factOf(device, records, describe)
-    const readings = [readingOf(device, alias, records)]
+    const readings = [readingOf(device === alias ? undefined : device, alias, records)]
     return fact
       ? { readings, facts: new Map([[`units ${device}`, fact]]), described: [device] }
       : { readings }

@@ -77,7 +77,7 @@ class TasmotaReader implements SourceReader {
     if (!decoded.members) {
       if (measured.test(leaf) && decoded.text !== '') return unreadable(decoded, 'a JSON object')
       const record = bareRecord(leaf, decoded.text, known ?? defaults)
-      return record ? { readings: [readingOf(device, alias, [record])] } : nothing
+      return record ? { readings: [readingOf(known?.device, alias, [record])] } : nothing
     }
     const status = membersOf(decoded.members.StatusSNS) ?? membersOf(decoded.members.StatusSTS)
     const members = status ?? decoded.members
@@ -88,7 +88,7 @@ class TasmotaReader implements SourceReader {
     }
     if (found.length === 0) return nothing
     const fact = this.#resources.factOf(device, found, key => describe(key, members))
-    const readings = [readingOf(device, alias, recordsAt(found, zonedTime(members.Time)))]
+    const readings = [readingOf(known?.device, alias, recordsAt(found, zonedTime(members.Time)))]
     return fact
       ? { readings, facts: new Map([[`units ${device}`, fact]]), described: [device] }
       : { readings }

@@ -75,7 +75,7 @@ class Zigbee2MqttReader implements SourceReader {
     if (name === '' || rest.some(isCommand)) return nothing
     const alias = aliasOf(base, name)
     const outcomeOf = (records: readonly SentRecord[]): Outcome =>
-      records.length === 0 ? nothing : { readings: [readingOf(known?.address ?? alias, alias, records)] }
+      records.length === 0 ? nothing : { readings: [readingOf(known?.address, alias, records)] }
     if (!decoded) return unreadable(decoded, 'a JSON object')
     if (attribute === undefined) {
       if (decoded.members) return outcomeOf(recordsOf(decoded.members, known))

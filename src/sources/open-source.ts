@@ -25,7 +25,6 @@ import {
   type Reading,
   type SentRecord,
   type SourceFormat,
-  type SourceReader,
 } from '../formats/format.ts'
 import { type FactDocuments, type OpenFormat, SourceFormats } from './source-formats.ts'
 import { SourceWrite, Taking } from './taking.ts'
@@ -135,7 +134,6 @@ export class OpenSource {
     const slices = this.#slices
     const { things } = this.#parts
     const { sourceId } = this.#source
-    const { reader } = format
     const onMany = (name: string, why: string) => this.#note(taking, 'unread_message', name, why)
     const parts: Outcome[] = []
     const learned: FactDocuments = {}
@@ -148,20 +146,21 @@ export class OpenSource {
     const keeping = this.#formats.keep(learned)
     if (keeping) taking.await(keeping)
     for (const { described, gone, readings } of parts) {
-      for (const device of described ?? []) taking.await(this.#describe(reader, device, taking, keeping))
-      for (const device of gone ?? []) taking.await(things.markGone(sourceId, device, true))
-      for (const reading of readings) await this.#takeReading(reader, reading, taking)
+      for (const device of described ?? []) taking.await(this.#describe(device, taking, keeping))
+      for (const device of gone ?? [])
+        if (!this.#formats.describe(device)) taking.await(things.markGone(sourceId, device, true))
+      for (const reading of readings) await this.#takeReading(reading, taking)
       await slices.pause()
     }
   }
 
-  async #takeReading(reader: SourceReader, reading: Reading, taking: Taking): Promise<void> {
+  async #takeReading(reading: Reading, taking: Taking): Promise<void> {
     const { device, records, writeId } = reading
     const { isRepeated } = taking.message
     const thingId = isRepeated ? undefined : this.#parts.things.known(this.#source.sourceId, device)
     if (records.length === 0) return
     if (thingId !== undefined) this.#submit(thingId, records, taking, writeId)
-    else await this.#write(reader, reading, taking)
+    else await this.#write(reading, taking)
   }
 
   #readMessage({
@@ -189,22 +188,17 @@ export class OpenSource {
   }
 
   /** Describes the thing of a device, if it has one. What a burst says while a description is being written is one more record. */
-  #describe(
-    reader: SourceReader,
-    device: string,
-    taking: Taking,
-    keeping: Promise<void> | undefined,
-  ): Promise<void> {
+  #describe(device: string, taking: Taking, keeping: Promise<void> | undefined): Promise<void> {
     const waiting = this.#describing.get(device)
     if (waiting) return waiting
-    const { alias } = reader.describe(device) ?? {}
+    const { alias } = this.#formats.describe(device) ?? {}
     const describing = Promise.resolve(keeping).then(async () => {
       // By its name alone, where the facts are not known, the device would get a second thing from now on.
       const found = await this.#parts.things.thingOf(this.#source, device, alias, undefined)
       this.#describing.delete(device)
       if (!found) return
       await this.#parts.things.markGone(this.#source.sourceId, device, false)
-      const records = this.#descriptionOf(device, reader.describe(device))
+      const records = this.#descriptionOf(device, this.#formats.describe(device))
       if (records.length === 0) return
       // Each message that waits for the description fails if the description does.
       const { refused } = await promiseOf<TakenMessage>(ticket => {
@@ -233,10 +227,10 @@ export class OpenSource {
   }
 
   /** Writes to a thing that must be looked up or made, or only what is new of a repeated message. */
-  async #write(reader: SourceReader, reading: Reading, taking: Taking): Promise<void> {
+  async #write(reading: Reading, taking: Taking): Promise<void> {
     const { message } = taking
     const { device, alias, records, writeId } = reading
-    const description = reader.describe(device)
+    const description = this.#formats.describe(device)
     // It may give the device a thing that was made by a name which the device has no more.
     await this.#describing.get(device)
     try {

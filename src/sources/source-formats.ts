@@ -3,7 +3,7 @@ import { sourceFactsOf } from '../access/documents.ts'
 import { listDocuments } from '../core/list-documents.ts'
 import type { Document, DocumentStore } from '../core/ports.ts'
 import { hashToken } from '../core/token.ts'
-import type { Fact, SourceFormat, SourceReader } from '../formats/format.ts'
+import type { DeviceDescription, Fact, SourceFormat, SourceReader } from '../formats/format.ts'
 
 /** Maximum number of facts that a source teaches: a house with 1,000 things of 20 resources each. */
 const mostFacts = 20_000
@@ -99,6 +99,15 @@ export class SourceFormats {
       if (knows === 'form') byForm ??= format
     }
     return byForm
+  }
+
+  /** What the first format that knows the device says of it: a Zigbee2MQTT may announce its devices to Home Assistant, too. */
+  describe(device: string): DeviceDescription | undefined {
+    for (const { reader } of this.all) {
+      const description = reader.describe(device)
+      if (description) return description
+    }
+    return undefined
   }
 
   /**

@@ -112,6 +112,7 @@ describe('homeassistant', () => {
       { key: 'heater', value: true },
     ])
     expect(describe('ea334450945afc')).toEqual({
+      alias: 'ea334450945afc',
       name: 'Bedroom',
       resources: {
         temperature: { name: 'Bedroom', unit: '°C', kind: 'temperature', decimals: 1 },

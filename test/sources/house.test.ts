@@ -51,6 +51,34 @@ describe.each([4, 5] as const)('a source over MQTT, version %i', protocolVersion
     await expect.poll(() => house.meta('a')).toMatchObject({ power: { unit: 'W' } })
   })
 
+  it.each([
+    ['its address', plug],
+    ['a name', 'lamp'],
+  ])(
+    'makes one thing of a device by %s that its gateway also announces to Home Assistant, in any order',
+    async (_, name) => {
+      const orders = ['lcr', 'lrc', 'clr', 'crl', 'rlc', 'rcl']
+      for (const order of orders) {
+        const house = await House.open()
+        const hub = await house.connect('hub', { protocolVersion })
+        const publish = (topic: string, text: string) => hub.publishAsync(topic, text, { qos: 1 })
+        const steps: Readonly<Record<string, (called: string, power: number) => Promise<unknown>>> = {
+          l: called => publish('zigbee2mqtt/bridge/devices', bridgeDevices({ [plug]: called })),
+          c: called => publish(`homeassistant/sensor/${plug}/power/config`, announced(called)),
+          r: (called, power) => publish(`zigbee2mqtt/${called}`, `{"power":${power}}`),
+        }
+        for (const step of order) {
+          await steps[step]?.(name, 1)
+          if (step !== 'r') await steps.r?.(name, 2)
+        }
+        for (const step of order.replace('r', '')) await steps[step]?.('desk', 0)
+        await steps.r?.('desk', 3)
+        const records = Object.values(await house.records())
+        expect([order, records.length, records[0]?.power?.at(-1)]).toEqual([order, 1, 3])
+      }
+    },
+  )
+
   it('gives a thing that was made by a name to the device that had the name first', async () => {
     const house = await House.open()
     const hub = await house.connect('hub', { protocolVersion })
@@ -139,3 +167,12 @@ describe.each([4, 5] as const)('a source over MQTT, version %i', protocolVersion
     expect(await house.records()).toMatchObject({ plug: { POWER: [true] } })
   })
 })
+
+/** How Zigbee2MQTT announces a plug to Home Assistant. */
+function announced(name: string): string {
+  return JSON.stringify({
+    ...{ device_class: 'power', unit_of_measurement: 'W', value_template: '{{ value_json.power }}' },
+    ...{ state_topic: `zigbee2mqtt/${name}`, unique_id: `${plug}_power_zigbee2mqtt` },
+    device: { identifiers: [`zigbee2mqtt_${plug}`], name },
+  })
+}

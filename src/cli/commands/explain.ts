@@ -197,7 +197,7 @@ function textOfMessage(explanation: SourceExplanation): string {
     return `${printable(topic)}: no format knows this topic: it is relayed and not read`
   const lines = [
     ...readings.flatMap(({ device, alias, records }) => [
-      `device ${device}${alias === undefined ? '' : ` (${alias})`}`,
+      `device ${device}${alias === undefined || alias === device ? '' : ` (${alias})`}`,
       ...(records.length === 0 ? [] : recordTable(records).split('\n')),
     ]),
     ...announced.flatMap(({ device, resources, ...names }) => [

@@ -113,7 +113,10 @@ export function readConfig(
   const described = membersOf(config.device ?? config.dev) ?? {}
   const name = textOf(described.name)
   const identifiers = identifiersOf(described)
-  const device = identifiers[0] ?? node ?? id
+  const [identifier] = identifiers
+  // Zigbee2MQTT announces its devices here, too; its own list has their addresses.
+  const address = zigbeeAddress.exec(identifier ?? '')?.[1]
+  const device = address ?? identifier ?? node ?? id
   const names = [...identifiers, name ?? '', node ?? '']
   const shared: Shared = { config, name, names, room: mostTemplates }
   const entities: AnnouncedEntity[] = []
@@ -135,7 +138,9 @@ export function readConfig(
         reason: `must be at most ${mostOfDevice}, but they are ${parts.length}`,
       })
   } else add(component, config, id, '')
-  return { device, alias: zigbeeAddress.exec(device)?.[1], name, entities }
+  // By the same name, `lamp` of `zigbee2mqtt/lamp`, the format zigbee2mqtt knows a device that is in no list yet.
+  const alias = address && entities[0] ? entities[0].entity.topic.replace(/^zigbee2mqtt\//, '') : identifier
+  return { device, alias, name, entities }
 }
 
 /** `identifiers`; without them the addresses of `connections`, MAC addresses first. */
