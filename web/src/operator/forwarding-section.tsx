@@ -1,4 +1,3 @@
-import { useEffect } from 'preact/hooks'
 import { type Forwarding, readForwarding } from '../api/admin.ts'
 import type { SignedIn } from '../session/signed-in.ts'
 import { Moment } from '../time/moment.tsx'
@@ -11,15 +10,8 @@ const pollInterval = 5_000
 
 /** The state of forwarding to the central server. Empty if records are not forwarded. */
 export function ForwardingSection({ api, live }: Pick<SignedIn, 'api' | 'live'>) {
-  const { items, problem, reload } = useList(live, () => readForwarding(api))
+  const { items, problem } = useList(live, () => readForwarding(api), pollInterval)
   const [forwarding] = items ?? []
-  const isForwarding = forwarding !== undefined
-  useEffect(() => {
-    if (!isForwarding) return
-    const timer = setInterval(() => document.hidden || reload(), pollInterval)
-    return () => clearInterval(timer)
-    // `reload` is left out: it is a new function each time, but always does the same.
-  }, [isForwarding])
   if (!forwarding) return null
   return (
     <section class="card" aria-labelledby="operator-forwarding">

@@ -13,11 +13,13 @@ import { useList } from './use-list.ts'
 
 const sourcesAtFirst = 20
 const shownUnread = 10
+/** Milliseconds. There is no message when a command adds a source. */
+const refreshInterval = 5_000
 
 /** Sources, each one credential for many devices, whose things it makes. */
 export function SourcesSection({ signedIn }: { readonly signedIn: SignedIn }) {
   const { api, live } = signedIn
-  const { items: sources, problem, reload } = useList(live, () => listSources(api))
+  const { items: sources, problem, reload } = useList(live, () => listSources(api), refreshInterval)
   const [kind, setKind] = useState<SourceKind>()
   const [host, setHost] = useState(location.hostname)
   const facts = useServerFacts(api)

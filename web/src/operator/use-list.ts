@@ -19,8 +19,13 @@ const retryDelay = 3_000
  * A list that is read once, and again after `reload`, after a reconnect, and every few seconds while reading fails.
  *
  * @param load may throw ApiError
+ * @param refreshInterval milliseconds between reads while the page is visible; default: none without a reason above
  */
-export function useList<Item>(live: LiveConnection, load: () => Promise<readonly Item[]>): List<Item> {
+export function useList<Item>(
+  live: LiveConnection,
+  load: () => Promise<readonly Item[]>,
+  refreshInterval?: number,
+): List<Item> {
   const [items, setItems] = useState<readonly Item[]>()
   const [problem, setProblem] = useState<string>()
   /** Number of the newest request. Answers to older requests are ignored. */
@@ -51,9 +56,10 @@ export function useList<Item>(live: LiveConnection, load: () => Promise<readonly
     }
   }, [reload, reconnects])
   useEffect(() => {
-    if (problem === undefined) return
-    const retry = setInterval(() => waiting.current > 0 || reload(), retryDelay)
-    return () => clearInterval(retry)
-  }, [problem, reload])
+    const interval = problem === undefined ? refreshInterval : retryDelay
+    if (interval === undefined) return
+    const refresh = setInterval(() => document.hidden || waiting.current > 0 || reload(), interval)
+    return () => clearInterval(refresh)
+  }, [problem, reload, refreshInterval])
   return { items, problem, reload: () => void reload() }
 }

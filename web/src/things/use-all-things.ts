@@ -6,8 +6,13 @@ import { type AllThings, fetchAllThings } from './all-things.ts'
 
 /** Milliseconds without typing after which the search begins. */
 const searchDelay = 200
-/** Milliseconds between reads of the list, which keep the times of last contact current. */
-const refreshInterval = 10_000
+/**
+ * Milliseconds between reads of the list, which show new things and keep the times of last contact current. A list of 800
+ * things and more is read at the longest interval.
+ */
+const shortestRefresh = 2_000
+const longestRefresh = 10_000
+const refreshPerThing = 10
 
 export interface ListedThings {
   /** Undefined before the first answer. */
@@ -18,7 +23,7 @@ export interface ListedThings {
   readonly reload: () => void
 }
 
-/** The things that match a name. Read again every ten seconds while the page is visible, and after a reconnect. */
+/** The things that match a name. Read again every few seconds while the page is visible, and after a reconnect. */
 export function useAllThings({ api, live }: Pick<SignedIn, 'api' | 'live'>, name: string): ListedThings {
   const [all, setAll] = useState<AllThings>()
   const [problem, setProblem] = useState<string>()
@@ -26,24 +31,25 @@ export function useAllThings({ api, live }: Pick<SignedIn, 'api' | 'live'>, name
   const reconnects = useReconnects(live)
   useEffect(() => {
     const abort = new AbortController()
-    let isAsking = false
+    let interval = shortestRefresh
     const ask = async () => {
-      if (isAsking) return
-      isAsking = true
       try {
-        setAll(await fetchAllThings(api, { name }, abort.signal))
+        const read = await fetchAllThings(api, { name }, abort.signal)
+        interval = Math.min(shortestRefresh + refreshPerThing * read.things.length, longestRefresh)
+        setAll(read)
         setProblem(undefined)
       } catch (error) {
         if (error instanceof ApiError) setProblem(error.message)
-      } finally {
-        isAsking = false
       }
+      if (!abort.signal.aborted) timer = setTimeout(refresh, interval)
     }
-    const timer = setTimeout(ask, name === '' ? 0 : searchDelay)
-    const refresh = setInterval(() => document.hidden || ask(), refreshInterval)
+    const refresh = () => {
+      if (document.hidden) timer = setTimeout(refresh, interval)
+      else void ask()
+    }
+    let timer = setTimeout(ask, name === '' ? 0 : searchDelay)
     return () => {
       clearTimeout(timer)
-      clearInterval(refresh)
       abort.abort()
     }
   }, [api, name, times, reconnects])
