@@ -83,7 +83,7 @@ it('returns to now with a double click, and shows a record as it comes', async (
   await chart(page, 'level').dblclick()
   await expect.poll(() => chartPoints(page, 'level')).toBe(0)
   await write(server(), thing, { values: [{ key: 'level', value: 77 }] })
-  await expect.poll(() => chart(page, 'level').getAttribute('aria-label')).toContain('1 points')
+  await expect.poll(() => chart(page, 'level').getAttribute('aria-label')).toContain(': 1 point,')
 })
 
 function timeAt(second: number): string {

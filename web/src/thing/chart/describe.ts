@@ -12,5 +12,6 @@ export function describeSeries(key: string, description: Description, { points }
   const highest = Math.max(...points.map(point => point.highest))
   const range = `lowest ${measured(lowest, description)}, highest ${measured(highest, description)}`
   const times = `${formatMoment(first.time)} to ${formatMoment(last.time)}`
-  return `Chart of ${name}: ${points.length} points, ${times}, ${range}, last ${measured(last.last, description)}`
+  const count = points.length === 1 ? '1 point' : `${points.length} points`
+  return `Chart of ${name}: ${count}, ${times}, ${range}, last ${measured(last.last, description)}`
 }
