@@ -67,7 +67,7 @@ function parseLine(line: string): Message | undefined {
   return qos === undefined ? undefined : { topic, payload, qos: Number(qos), retain: retain === '1' }
 }
 
-const installedPub = { command: 'mosquitto_pub', debianPackage: 'mosquitto-clients' }
+export const installedPub = { command: 'mosquitto_pub', debianPackage: 'mosquitto-clients' }
 
 /** One mosquitto_pub for each run of messages that differ only in their text, which are lines of its input. */
 export const mosquittoPub: Publish = async ({ mqttUrl }, token, messages, version = 4) => {
