@@ -132,6 +132,15 @@ describe.each([4, 5] as const)('a source over MQTT, version %i', protocolVersion
     expect(await house.records()).toMatchObject({ d299: { power: [1] } })
   })
 
+  it('refuses a packet over sourcePacketSize, and names that option', async () => {
+    const house = await House.open({ server: { maxPacketSize: 10_000, sourcePacketSize: 20_000 } })
+    const hub = await house.connect('hub', { protocolVersion })
+    const closed = new Promise<void>(resolve => hub.once('close', () => resolve()))
+    hub.publish('tele/plug/SENSOR', 'x'.repeat(20_000))
+    await closed
+    await expect.poll(() => house.errors()).toEqual([expect.stringContaining('over sourcePacketSize, 20000')])
+  })
+
   it('lists what it cannot read with topic, place and reason, and takes the rest', async () => {
     const house = await House.open()
     const hub = await house.connect('hub', { protocolVersion })

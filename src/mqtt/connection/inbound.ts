@@ -85,8 +85,10 @@ export class Inbound implements PacketSink {
     return this.#decoder.longest
   }
 
-  set longest(longest: number) {
-    this.#decoder.longest = longest
+  /** @param sourcePacketSize maximum length that a packet may announce from now on, bytes */
+  allowSourcePackets(sourcePacketSize: number): void {
+    this.#decoder.longest = sourcePacketSize
+    this.#decoder.sizeOption = 'sourcePacketSize'
   }
 
   /** The bytes of the packet that is being handled. */

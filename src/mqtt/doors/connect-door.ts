@@ -100,7 +100,8 @@ export class ConnectDoor {
     const { kind, clientId, will } = admission
     packet.clientId = clientId
     connection.admission = admission
-    if (connection.principal?.kind === 'source') connection.inbound.longest = this.#parts.sourcePacketSize
+    if (connection.principal?.kind === 'source')
+      connection.inbound.allowSourcePackets(this.#parts.sourcePacketSize)
     const before = this.#parts.relay?.newest(clientId)
     if (kind === 'principal') await this.#beginSession(connection, clientId)
     else connection.session = sessions.beginNew(clientId)

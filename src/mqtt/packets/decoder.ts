@@ -11,6 +11,7 @@ import {
   type Header,
   headerAt,
   qosOf,
+  type SizeOption,
   typeOf,
   withoutUnusedFlags,
 } from './header.ts'
@@ -42,6 +43,8 @@ const aliasProperty = 0x23
 export class Decoder {
   /** Maximum length that a packet may announce, bytes. */
   longest: number
+  /** Sets `longest`. */
+  sizeOption: SizeOption = 'maxPacketSize'
   #isFirst = true
   /** Of the version that CONNECT chose. */
   codec: Codec = mqtt311
@@ -123,7 +126,7 @@ export class Decoder {
     if (this.codec === mqtt31) bytes[place] = withoutUnusedFlags(bytes[place] ?? 0)
     assertFirstByte(bytes[place] ?? 0, this.#isFirst)
     const header = headerAt(bytes, place)
-    if (header) assertLength(header, this.longest)
+    if (header) assertLength(header, this.longest, this.sizeOption)
     if (header && this.#is5) assertShortest(header, place)
     else if (header) assertFixedLength(header)
     return header

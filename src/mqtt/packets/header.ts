@@ -75,10 +75,13 @@ export function withoutUnusedFlags(firstByte: number): number {
   return flags === undefined ? firstByte : (type << 4) | flags
 }
 
-/** @param longest maximum accepted length, bytes @throws MalformedPacket */
-export function assertLength({ length }: Header, longest: number): void {
+/** Options of the server that limit the length of a packet. */
+export type SizeOption = 'maxPacketSize' | 'sourcePacketSize'
+
+/** @param longest maximum accepted length, bytes @param option sets `longest` @throws MalformedPacket */
+export function assertLength({ length }: Header, longest: number, option: SizeOption): void {
   if (length > longest)
-    throw new MalformedPacket(`a packet of ${length} bytes is over maxPacketSize, ${longest}`, 'too_large')
+    throw new MalformedPacket(`a packet of ${length} bytes is over ${option}, ${longest}`, 'too_large')
 }
 
 /** The lengths of acks and signals are fixed in MQTT 3.1 and 3.1.1. @throws MalformedPacket */

@@ -153,7 +153,7 @@ export type Packet = Connect | Publish | Ack | Subscribe | Unsubscribe | Ping | 
 
 /**
  * `protocol_error`: the packet can be parsed, but not be sent so. `version`: CONNECT asks for a version that is not served.
- * `too_large`: the packet announces more than `maxPacketSize`. `too_many`: more messages are unacknowledged than the server takes.
+ * `too_large`: the packet announces more than `maxPacketSize` or `sourcePacketSize`. `too_many`: more messages are unacknowledged than the server takes.
  */
 export type Violation = 'malformed' | 'protocol_error' | 'version' | 'too_large' | 'topic_alias' | 'too_many'
 
