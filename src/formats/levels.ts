@@ -54,6 +54,8 @@ class LevelsReader implements SourceReader {
     const decoded = decode(payload)
     if (!decoded) return unreadable(decoded, 'JSON or a value')
     const { json, text } = decoded
+    // A client that cuts its messages would otherwise turn readings into texts.
+    if (json === undefined && /^[{[]/.test(text)) return unreadable(decoded, 'JSON if it begins with { or [')
     const value = typeof json === 'object' ? json : bareReading(typeof json === 'string' ? json : text)
     const records = decoded.members ? flatten(value, match.key) : flatten(value, match.key || 'value')
     return records.length === 0 ? nothing : { readings: [{ device: match.device, records }] }

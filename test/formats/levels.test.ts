@@ -37,11 +37,15 @@ describe('levels', () => {
     expect(() => levels(pattern)).toThrow(RangeError)
   })
 
-  it('lists a payload that is not UTF-8', () => {
-    const message = { topic: 'garden/pump/a', payload: Buffer.of(0xff), receivedAt: 0 }
+  it.each([
+    ['\xff', 'must be UTF-8, but it is not'],
+    ['{"a":1', 'must be JSON if it begins with { or [, but it is not JSON'],
+    [' [1,2', 'must be JSON if it begins with { or [, but it is not JSON'],
+  ])('lists %j, which it cannot read', (payload, reason) => {
+    const message = { topic: 'garden/pump/a', payload: Buffer.from(payload, 'latin1'), receivedAt: 0 }
     expect(levels('garden/{device}/{key}').begin().read(message)).toEqual({
       readings: [],
-      unread: [{ place: '', reason: 'must be UTF-8, but it is not' }],
+      unread: [{ place: '', reason }],
     })
   })
 })
