@@ -270,11 +270,16 @@ describe('a write of a client of InfluxDB', () => {
       expect(answer).toEqual(invalid(expect.stringContaining('precision: must be ns, us, ms, s, m or h')))
     })
 
-    it('refuses lines for a source of other formats', async () => {
-      const source = await PostedSource.open(['ttn'], service)
+    it('refuses lines for a source of other formats, names the command, and lists it', async () => {
+      const source = await PostedSource.open(['ttn', 'chirpstack'], service)
       const { status, answer } = await post(source, 'm v=1')
+      const why =
+        'the source must have the format influx to read lines of InfluxDB, but it has ttn, chirpstack'
+      const command = `thingwire sources set ${source.sourceId} --format … --format influx`
+      const message = `${why}: \`${command}\` replaces all its formats`
       expect(status).toBe(400)
-      expect(answer).toEqual(invalid(expect.stringContaining('of a format of the source (ttn)')))
+      expect(answer).toEqual(invalid(message))
+      await eventually(() => source.listed()).toEqual([`invalid_body: ${message}`])
     })
 
     it.each<[name: string, status: number, authorization: (others: Others) => string | undefined]>([

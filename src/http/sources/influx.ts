@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { SourcePrincipal } from '../../access/access.ts'
 import { readText } from '../../core/json/read-json.ts'
 import type { Refused } from '../../core/refusals/answer-texts.ts'
 import { isToken } from '../../core/token.ts'
@@ -22,6 +23,14 @@ const codes: Readonly<Record<number, string>> = {
   429: 'too many requests',
   500: 'internal error',
   503: 'unavailable',
+}
+
+/** @throws ThingwireError invalid_body */
+function assertReadsLines({ sourceId, terms: { formats } }: SourcePrincipal): void {
+  if (formats.includes('influx')) return
+  const why = `the source must have the format influx to read lines of InfluxDB, but it has ${formats.join(', ')}`
+  const advice = `\`thingwire sources set ${sourceId} --format … --format influx\` replaces all its formats`
+  throw new ThingwireError('invalid_body', `${why}: ${advice}`)
 }
 
 /**
@@ -68,6 +77,7 @@ export function influxRoutes(
     const credential = sourceCredentialOf(request) ?? login.find(text => text && isToken(text)) ?? login[0]
     const source = await things.access.authoriseSource(credential)
     const { refused } = await post(things, source, request, () => {
+      assertReadsLines(source)
       const payload = bodyOf(request, bodyLimit)
       return { payload, body: readText(payload) }
     })
