@@ -33,6 +33,20 @@ describe('thingwire sources', () => {
     expect(stdout).not.toContain('broker')
   })
 
+  it.each([
+    [['tasmota'], true, ['broker']],
+    [['ttn'], false, ['webhook']],
+    [['influx'], false, ['InfluxDB']],
+    [['owntracks'], true, ['broker', 'webhook']],
+    [['influx', 'chirpstack'], true, ['broker', 'webhook', 'InfluxDB']],
+  ])('prints the ways in of %j, with topics %j: %j', async (formats, hasTopics, ways) => {
+    const name = formats.join('-')
+    const topics = hasTopics ? ['--topic', `${name}/#`] : []
+    const given = [...formats.flatMap(format => ['--format', format]), ...topics]
+    const { stdout } = await runCommand(['sources', 'add', name, ...given], { server })
+    expect(stdout.match(/broker|webhook|InfluxDB/g)).toEqual(ways)
+  })
+
   it('shows, changes and removes one by its name or id', async () => {
     const own = { server }
     const given = ['--format', 'levels', '--pattern', 'garden/{device}/{key}', '--topic', 'garden/#']

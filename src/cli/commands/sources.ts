@@ -23,6 +23,9 @@ interface ListedSource {
   readonly createdAt: string
 }
 
+/** Formats whose messages may come over HTTP, as JSON. */
+const webhooks = ['owntracks', 'ttn', 'chirpstack']
+
 interface Unread {
   readonly datetime: string
   readonly reason: string
@@ -129,7 +132,7 @@ async function add(name: string, flags: ConnectionFlags & TermFlags): Promise<vo
     ...termsOf(flags),
   })
   const { sourceId, sourceToken } = made
-  const { topics } = await client.call<ListedSource>(`/v2/admin/sources/${sourceId}`)
+  const { formats, topics } = await client.call<ListedSource>(`/v2/admin/sources/${sourceId}`)
   const { host, port, tlsPort, isLoopback } = await brokerOf(client)
   const url = new URL(client.url)
   url.hostname = host
@@ -140,15 +143,19 @@ async function add(name: string, flags: ConnectionFlags & TermFlags): Promise<vo
     `  user      ${printable(name)}`,
     `  password  ${sourceToken}`,
   ]
-  const ofPosts = [
+  const ofWebhook = [
     'Enter this as the address of a webhook:',
     `  url       ${url.origin}/v2/sources/${sourceToken}`,
-    'or this as that of InfluxDB, with any organization, bucket and database:',
+  ]
+  const ofInflux = [
+    'Enter this as the address of InfluxDB, with any organization, bucket and database:',
     `  url       ${url.origin}`,
     `  password  ${sourceToken}`,
   ]
   const lines = [
-    ...(topics.length > 0 ? ofBroker : ofPosts),
+    ...(topics.length > 0 ? ofBroker : []),
+    ...(formats.some(format => webhooks.includes(format)) ? ofWebhook : []),
+    ...(formats.includes('influx') ? ofInflux : []),
     `The password is shown only once. The source is ${sourceId}: thingwire sources show ${sourceId}`,
     ...(isLoopback
       ? ['Only this machine reaches the server: start it with --host 0.0.0.0 for devices on the network.']
