@@ -113,7 +113,7 @@ export function createSourceRegistry(parts: SourceRegistryParts): SourceRegistry
     for (const [otherId, other] of known.all) {
       const shared = topics.find(filter => other.topics.some(another => overlaps(filter, another)))
       if (otherId === sourceId || shared === undefined) continue
-      const message = `the topics overlap those of the source ${other.name} (${otherId}): each would get messages of the other one. Choose narrower topics, or allow it with "overlap":true`
+      const message = `the topics overlap those of the source ${other.name} (${otherId}): each would get messages of the other one. Choose narrower topics, or allow it: "overlap":true in a request, --overlap in a command`
       throw new ThingwireError('topics_overlap', message)
     }
   }

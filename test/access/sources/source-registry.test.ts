@@ -61,6 +61,7 @@ describe('SourceRegistry', () => {
     const refused = sources.create({ ...garden, topics: ['cellar/#', 'yard/pump/+'] })
     await expect(refused).rejects.toMatchObject(overlap)
     await expect(refused).rejects.toThrow(`the source garden (${first.sourceId})`)
+    await expect(refused).rejects.toThrow('allow it: "overlap":true in a request, --overlap in a command')
     await expect(sources.create({ name: 'house' })).rejects.toMatchObject(overlap)
     const { sourceId } = await sources.create({ ...garden, topics: ['cellar/#', 'yard/pump'] })
     await expect(sources.change(sourceId, { topics: ['garden'] })).rejects.toMatchObject(overlap)
