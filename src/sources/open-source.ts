@@ -109,8 +109,12 @@ export class OpenSource {
       const isLong = message.payload.length > longPayload
       const pause = isLong ? nextTurn() : this.#slices.pause()
       if (pause) await pause
-      if (this.#formats.hearing) await this.#formats.hearing
-      const found = read ?? (message.post ? this.#readPost(taking, message.post) : this.#readMessage(message))
+      const { hearing } = this.#formats
+      if (hearing) await hearing
+      // Facts may have changed meanwhile.
+      const known = pause || hearing ? undefined : read
+      const found =
+        known ?? (message.post ? this.#readPost(taking, message.post) : this.#readMessage(message))
       taking.reply = found?.outcome.reply
       if (found && !this.#takeUsual(found.outcome, taking)) await this.#takeAll(found, taking)
     } finally {
