@@ -266,7 +266,8 @@ function deviceOf(base: string, entry: Readonly<Record<string, unknown>>): (Devi
 }
 
 function isState(value: unknown): boolean {
-  return typeof value === 'number' || textOf(value) !== undefined
+  // `1e999` is Infinity, which JSON does not keep.
+  return Number.isFinite(value) || textOf(value) !== undefined
 }
 
 function descriptionOf(expose: Readonly<Record<string, unknown>>): ResourceDescription {

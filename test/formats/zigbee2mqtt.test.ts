@@ -86,6 +86,14 @@ describe('zigbee2mqtt', () => {
     expect([reader.knows('zigbee2mqtt/b'), reader.describe('0x2')]).toEqual(['form', undefined])
   })
 
+  it('teaches no number that JSON does not keep', () => {
+    const text = JSON.stringify([entry('0x1', 'a', [{ ...state, value_on: 1 }])])
+    const { facts } = read(zigbee2mqtt.begin(), list, text.replace('"value_on":1', '"value_on":1e999'))
+    const taught = [...(facts?.values() ?? [])]
+    expect(taught).toEqual(JSON.parse(JSON.stringify(taught)))
+    expect(taught).toHaveLength(1)
+  })
+
   it('leaves devices of another base alone', () => {
     const reader = readerAfter([entry('0x1', 'a')])
     expect(read(reader, 'other/bridge/devices', [entry('0x2', 'a')]).gone).toEqual([])
