@@ -49,10 +49,11 @@ export class DeviceThings implements SourceThings {
   /** `sourceDeviceName`, which takes longer than the rest of a look-up. */
   #nameOf(sourceId: string, device: string): string {
     const names = this.#names.get(sourceId) ?? new Map<string, string>()
-    const name = names.get(device) ?? sourceDeviceName(sourceId, device)
+    const known = names.get(device)
+    if (known !== undefined) return known
+    const name = sourceDeviceName(sourceId, device)
     if (names.size === devicesInMemory) names.clear()
-    names.set(device, name)
-    this.#names.set(sourceId, names)
+    this.#names.set(sourceId, names.set(device, name))
     return name
   }
 
