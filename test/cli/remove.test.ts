@@ -221,7 +221,7 @@ async function future(args: readonly string[], setup: CommandSetup): Promise<Fin
 describe('thingwire remove and doctor, after a start with a clock that was ahead,', () => {
   it('find what lies in the future, and leave a store that takes readings again', async () => {
     const dataDir = await temporaryDirectory()
-    const ahead = await startServer({ dataDir, environment: await otherClock('+10y') })
+    const ahead = await startServer({ dataDir, environment: otherClock('+10y') })
     const thing = await createThing(ahead)
     const other = await createThing(ahead)
     const position = { key: '$geo', value: [23.5, 60] }

@@ -30,7 +30,7 @@ interface Place {
 async function embedded(): Promise<Place> {
   const dataDir = await temporaryDirectory()
   const clock = join(await temporaryDirectory(), 'clock')
-  const { FAKETIME: _, ...wrong } = await otherClock('+0')
+  const { FAKETIME: _, ...wrong } = otherClock('+0')
   const ofClock = { FAKETIME_TIMESTAMP_FILE: clock, FAKETIME_CACHE_DURATION: '1' }
   return {
     setClock: async ahead => writeFileSync(clock, `+${ahead / 1_000}`),

@@ -10,7 +10,7 @@ setTimeout(() => console.log(JSON.stringify({
 })), 300)`
 
 it.each([10, -10])('a process of a clock that is ahead by %i s has timers that run as ever', async ahead => {
-  const env = { ...process.env, ...(await otherClock(`${ahead < 0 ? '' : '+'}${ahead}`)) }
+  const env = { ...process.env, ...otherClock(`${ahead < 0 ? '' : '+'}${ahead}`) }
   const began = Date.now()
   const { stdout } = await promisify(execFile)(process.execPath, ['--eval', program], { env })
   const ended = Date.now()

@@ -232,7 +232,7 @@ export class Service {
     const ahead = clocks[this.#started++ % clocks.length] ?? 0
     const environment = {
       ...noRateLimits,
-      ...(ahead !== 0 && (await otherClock(`${ahead < 0 ? '' : '+'}${ahead}`))),
+      ...(ahead !== 0 && otherClock(`${ahead < 0 ? '' : '+'}${ahead}`)),
       THINGWIRE_WILL_GRACE: String(this.willGrace),
       ...this.#setup.environment,
     }

@@ -5,7 +5,7 @@ import { printable } from '../../core/json/printable.ts'
 import { formatDatetime } from '../../core/record/datetime.ts'
 import { isTopicName } from '../../core/topics/topic-filter.ts'
 import type { FieldError } from '../../errors.ts'
-import { type Message, type SourceReader, wholeOf } from '../../formats/format.ts'
+import type { Message, SourceReader } from '../../formats/format.ts'
 import { failure, usageError } from '../exit.ts'
 import { withHelp } from '../help.ts'
 import { counted, printResult, table } from '../output.ts'
@@ -167,6 +167,7 @@ async function explanationOfMessage(message: Message, formats: Formats) {
   const format = knowing('fact') ?? knowing('form')
   if (!format) return { topic, readings: [], announced: [], facts: [], gone: [], unread: [] }
   const { name, reader } = format
+  const { wholeOf } = await import('../../formats/format.ts')
   const outcome = wholeOf(reader.read(message))
   const { readings, facts = new Map(), described = [], gone = [], unread = [] } = outcome
   const before = new Map(described.map(device => [device, reader.describe(device)?.resources]))
