@@ -38,7 +38,7 @@ const rules = new Map<string, Rule>([
 /** In a state no value is null. In a patch null removes. */
 interface Description {
   readonly [member: string]: unknown
-  /** Names of the other members that a device's discovery has set. */
+  /** Names of the other members that a device's discovery has set. One that is absent was removed since, by a person. */
   readonly discovered?: readonly string[] | null
 }
 
@@ -68,18 +68,25 @@ export const meta: MagicResource = {
   },
 }
 
-/** Members that the patch lists in `discovered` only change what is absent or was discovered before. */
+/** Members that the patch lists in `discovered` change nothing that a person has set or removed. */
 function patched({ discovered: before, ...members }: Description, patch: Description): Description {
   const { discovered: listed, ...changes } = patch
   const after = new Map(Object.entries(members))
   const discovered = new Set(listed === null ? [] : before)
+  const isDiscovery = (name: string) => listed?.includes(name) ?? false
+  const isPersons = (name: string) => after.has(name) !== discovered.has(name)
+  // A state that is written to a thing without descriptions lists what a person has removed there.
+  for (const name of listed ?? []) if (!Object.hasOwn(changes, name) && !after.has(name)) discovered.add(name)
   for (const [name, value] of Object.entries(changes)) {
-    const isDiscovery = listed?.includes(name) ?? false
-    if (isDiscovery && after.has(name) && !discovered.has(name)) continue
-    if (value === null) after.delete(name)
-    else after.set(name, value)
-    if (isDiscovery && value !== null) discovered.add(name)
-    else discovered.delete(name)
+    if (isDiscovery(name) && isPersons(name)) continue
+    if (value !== null) {
+      after.set(name, value)
+      if (isDiscovery(name)) discovered.add(name)
+      else discovered.delete(name)
+    } else {
+      after.delete(name)
+      if (isDiscovery(name)) discovered.delete(name)
+    }
   }
   const names = [...rules.keys()].filter(name => discovered.has(name))
   return { ...Object.fromEntries(after), ...(names.length > 0 && { discovered: names }) }
@@ -109,9 +116,9 @@ function checkDescription(description: unknown): Problem | undefined {
     if (value !== null && !rule.holds(value))
       return invalid(`${name} must be ${rule.text}, or null, which removes it`)
   }
-  const isList = Array.isArray(discovered) && discovered.every(name => Object.hasOwn(members, name))
+  const isList = Array.isArray(discovered) && discovered.every(name => rules.has(name))
   if (isList || discovered === null || discovered === undefined) return undefined
-  return invalid('discovered must be an array of names of other members of the description')
+  return invalid('discovered must be an array of names of other members of descriptions')
 }
 
 function invalid(message: string): Problem {

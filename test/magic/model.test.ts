@@ -140,7 +140,7 @@ const members = fc.dictionary(
 const byPerson = members.map(given => ({ ...given }))
 const byDiscovery = members.map(given => ({ ...given, discovered: Object.keys(given) }))
 const byBoth = members.map(given => ({ ...given, discovered: Object.keys(given).slice(1) }))
-const patchOf = (description: fc.Arbitrary<unknown>) =>
+const patchOf = <Given>(description: fc.Arbitrary<Given>) =>
   fc.dictionary(fc.constantFrom('a', 'b'), description, noPrototype)
 const anyPatch = patchOf(fc.oneof(byPerson, byDiscovery, byBoth, fc.constantFrom(null, { discovered: null })))
 
@@ -159,10 +159,26 @@ describe('meta.apply()', () => {
         expect(meta.check({ key: '$meta', value: state, geo: undefined })).toEqual({ value: state })
         expect(patched({}, state)).toEqual(state)
         expect(patched(state, state)).toBe(state)
-        for (const { discovered, ...others } of Object.values(state)) {
-          expect(Object.keys(others)).not.toEqual([])
-          expect(discovered).not.toEqual([])
+        for (const description of Object.values(state)) {
+          expect(description).not.toEqual({})
+          expect(description).not.toHaveProperty('discovered', [])
         }
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it('does not bring back what a person has removed, whatever is discovered', () => {
+    fc.assert(
+      fc.property(patchOf(byDiscovery), fc.array(patchOf(byDiscovery), { maxLength: 8 }), (first, found) => {
+        const described = patched({}, first) as Record<string, { discovered: string[] }>
+        const removal = Object.entries(described).map(([key, { discovered }]) => {
+          return [key, Object.fromEntries(discovered.map(name => [name, null]))] as const
+        })
+        const state = patched(described, Object.fromEntries(removal))
+        const later = found.reduce<unknown>(patched, state) as Record<string, object>
+        for (const [key, removed] of removal)
+          for (const name of Object.keys(removed)) expect(later[key]).not.toHaveProperty(name)
       }),
       { numRuns: 2_000 },
     )

@@ -23,7 +23,7 @@ export function addDescribe(program: Command): void {
       ['describe boat depth --remove', 'the whole description is removed'],
     ],
     notes: [
-      'The descriptions are the magic resource $meta. A value that is not given stays as it is, and an empty one is removed. A discovery does not change what is set here. The column discovered names what a discovery has set.',
+      'The descriptions are the magic resource $meta. A value that is not given stays as it is, and an empty one is removed. A discovery does not change what is set here, nor bring back what is removed here; after --remove it sets all again. The column discovered names what a discovery has set.',
     ],
   })
     .argument('[thing]', "id or unique name; left out with a thing's own token")
@@ -59,8 +59,12 @@ async function describe(first: string | undefined, second: string | undefined, f
   await printResult(flags, { thingId, key, patch }, `${key} of ${called(thing)}: ${done}`)
 }
 
-function rowOf([key, { discovered, ...others }]: readonly [string, Description]): string[] {
-  return [key, ...members.map(name => valueText(others[name] ?? '')), discovered?.join(', ') ?? '']
+function rowOf([key, { discovered = [], ...others }]: readonly [string, Description]): string[] {
+  return [
+    key,
+    ...members.map(name => valueText(others[name] ?? '')),
+    discovered.filter(name => Object.hasOwn(others, name)).join(', '),
+  ]
 }
 
 /** @returns null to remove the description; undefined if no flag asks for a change @throws CommandError usage */

@@ -111,7 +111,7 @@ const description = named(
     decimals: noted('How many decimals people see.', z.int().min(0).max(10).nullish()),
     hidden: noted('Whether people see the resource only where they ask for it.', z.boolean().nullish()),
     discovered: noted(
-      'Names of the other members here that a discovery has set. They do not change what a person has set.',
+      'Names of members that a discovery sets: it does not change what a person has set. One that is absent was removed by a person.',
       z.array(z.enum(['name', 'unit', 'kind', 'total', 'decimals', 'hidden'])).nullish(),
     ),
   }),

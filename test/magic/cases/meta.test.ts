@@ -90,13 +90,41 @@ const patches: readonly (readonly [
     ],
   ],
   [
-    'a person may remove what was discovered, and a discovery may set it again',
+    'a discovery does not bring back what it had set and a person has removed',
     [
       { a: { unit: '°C', discovered: ['unit'] } },
       { a: { unit: null } },
-      { a: { unit: '°F', discovered: ['unit'] } },
+      { a: { unit: '°F', kind: 'temperature', discovered: ['unit', 'kind'] } },
+      { a: { unit: null, discovered: ['unit'] } },
+      { a: { unit: 'K' } },
     ],
-    [{ a: { unit: '°C', discovered: ['unit'] } }, {}, { a: { unit: '°F', discovered: ['unit'] } }],
+    [
+      { a: { unit: '°C', discovered: ['unit'] } },
+      { a: { discovered: ['unit'] } },
+      { a: { kind: 'temperature', discovered: ['unit', 'kind'] } },
+      { a: { kind: 'temperature', unit: 'K', discovered: ['kind'] } },
+    ],
+  ],
+  [
+    'a discovery sets again what a person had set and removed, and what went with its description or the list',
+    [
+      { a: { unit: 'K' }, b: { unit: 'V', discovered: ['unit'] }, c: { unit: 'A', discovered: ['unit'] } },
+      { a: { unit: null }, b: null, c: { unit: null, discovered: null } },
+      {
+        a: { unit: '°C', discovered: ['unit'] },
+        b: { unit: 'V', discovered: ['unit'] },
+        c: { unit: 'A', discovered: ['unit'] },
+      },
+    ],
+    [
+      { a: { unit: 'K' }, b: { unit: 'V', discovered: ['unit'] }, c: { unit: 'A', discovered: ['unit'] } },
+      {},
+      {
+        a: { unit: '°C', discovered: ['unit'] },
+        b: { unit: 'V', discovered: ['unit'] },
+        c: { unit: 'A', discovered: ['unit'] },
+      },
+    ],
   ],
   [
     'one patch may have members of a person and of a discovery',
