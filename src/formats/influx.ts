@@ -248,21 +248,20 @@ class Scan {
   #name(isMeasurement = false): string {
     const text = this.#text
     const special = isMeasurement ? comma : equals
-    const begin = this.#at
+    let name = ''
+    let begin = this.#at
     let at = begin
-    let isEscaped = false
     for (; ; at++) {
       let code = text.charCodeAt(at)
       if (code === backslash) {
         code = text.charCodeAt(at + 1)
         if (code !== space && code !== comma && code !== special) continue
-        isEscaped = true
-        at++
+        name += text.slice(begin, at)
+        begin = ++at
       } else if (!(code > space) || code === comma || code === special) break
     }
     this.#at = at
-    const name = text.slice(begin, at)
-    return isEscaped ? name.replace(isMeasurement ? /\\([ ,])/g : /\\([ ,=])/g, '$1') : name
+    return name + text.slice(begin, at)
   }
 
   #value(): FieldValue | undefined {

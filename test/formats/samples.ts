@@ -15,6 +15,8 @@ export interface Sample {
   readonly name: string
   /** Repository, path and commit, or the document. */
   readonly from: string
+  /** Of the format levels. */
+  readonly pattern?: string
   readonly messages: readonly SampleMessage[]
   /** By device. */
   readonly expect: Readonly<

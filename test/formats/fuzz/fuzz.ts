@@ -1,6 +1,8 @@
+import { influx } from '../../../src/formats/influx.ts'
+import { levels } from '../../../src/formats/levels.ts'
 import { ownFormats, sourceFormats } from '../../../src/formats/registry.ts'
 import { Random } from '../../helpers/random.ts'
-import { samples } from '../samples.ts'
+import { type Sample, samples } from '../samples.ts'
 import { mutatePacket, packetsOf } from './mutate-packet.ts'
 import { SlowTurns } from './slow-turns.ts'
 import { ownSubject, type Subject, sourceSubject } from './subjects.ts'
@@ -17,21 +19,48 @@ export type FuzzResult = ReturnType<typeof fuzzFormat>
 
 const keptFindings = 20
 
-/** By name, what begins a reader of each format that is registered. A source reads lines with the parser of the own format. */
-export const subjects: ReadonlyMap<string, () => Subject> = new Map([
-  ...[...sourceFormats].map(([name, format]) => [name, () => sourceSubject(format)] as const),
-  ...[...ownFormats].map(([name, format]) => [name, () => ownSubject(format)] as const),
+interface FuzzedFormat {
+  readonly samples: readonly Sample[]
+  /** Begins a reader for the messages of a sample. */
+  begin(sample: Sample): Subject
+}
+
+/** The formats that are registered, by name. */
+export const subjects: ReadonlyMap<string, FuzzedFormat> = new Map([
+  ...[...sourceFormats].map(([name, format]) => [name, fuzzed(name, () => sourceSubject(format))] as const),
+  ['levels', fuzzed('levels', ({ pattern = '' }) => sourceSubject(levels(pattern)))],
+  ...[...ownFormats].map(([name, format]) => [name, fuzzed(name, () => ownSubject(format))] as const),
+  [
+    'influx of a source',
+    {
+      samples: samplesOf('influx').map(sample => ({
+        ...sample,
+        messages: sample.messages.map(({ payload }) => ({ payload, post: {} })),
+      })),
+      begin: () => sourceSubject(influx, payload => payload.toString()),
+    },
+  ],
 ])
+
+function fuzzed(name: string, begin: FuzzedFormat['begin']): FuzzedFormat {
+  return { samples: samplesOf(name), begin }
+}
+
+/** @throws Error if there are none */
+function samplesOf(name: string): readonly Sample[] {
+  const found = samples.get(name)
+  if (!found) throw new Error(`test/formats/samples has no ${name}.json`)
+  return found
+}
 
 /** Reads the samples of a format again and again, each time with one of their messages mutated. */
 export function fuzzFormat(name: string, { count, seed, onProgress = () => {} }: FuzzSetup) {
-  const streams = (samples.get(name) ?? []).map(packetsOf)
-  const packets = streams.flatMap((stream, place) =>
-    stream.map((packet, at) => ({ packet, stream: place, at })),
-  )
+  const format = subjects.get(name)
+  if (!format) throw new Error(`the formats are ${[...subjects.keys()].join(', ')}, but not ${name}`)
+  const streams = format.samples.map(sample => ({ sample, messages: packetsOf(sample) }))
+  const packets = streams.flatMap(stream => stream.messages.map((packet, at) => ({ packet, stream, at })))
   const [first, ...rest] = packets
-  const begin = subjects.get(name)
-  if (!begin || !first) return { findings: [`test/formats/samples has no ${name}.json`], slowest: '' }
+  if (!first) throw new Error(`the samples of ${name} have no message`)
   const findings: string[] = []
   const turns = new SlowTurns()
   for (let place = 0; place < count && findings.length < keptFindings; place++) {
@@ -40,8 +69,8 @@ export function fuzzFormat(name: string, { count, seed, onProgress = () => {} }:
     const mutated = mutatePacket(packet, random.pick([first, ...rest]).packet, random)
     const problems: string[] = []
     try {
-      const subject = begin()
-      for (const [index, each] of (streams[stream] ?? []).entries()) {
+      const subject = format.begin(stream.sample)
+      for (const [index, each] of stream.messages.entries()) {
         const isMutated = index === at
         const read = isMutated ? mutated : each
         const result = isMutated

@@ -58,10 +58,11 @@ type Poster = SourceReader & {
   }): Outcome | undefined
 }
 
-export function sourceSubject(format: SourceFormat): Subject {
+/** @param bodyOf gives the body of a post; undefined: the format does not get it */
+export function sourceSubject(format: SourceFormat, bodyOf: (payload: Buffer) => unknown = parsed): Subject {
   const reader: Poster = format.begin()
   const read = ({ topic, payload, post }: Packet): Outcome => {
-    const body = post && parsed(payload)
+    const body = post && bodyOf(payload)
     const outcome = post
       ? body !== undefined && reader.readPost?.({ query: {}, headers: {}, ...post, body })
       : reader.knows(topic) && wholeOf(reader.read({ topic, payload, receivedAt: now }))
