@@ -77,7 +77,7 @@ export async function createAccess(parts: AccessParts): Promise<AccessServices> 
   const redactor = new Redactor(adminKey)
   const known = new KnownSources(parts.documents)
   await known.load()
-  const deviceThings = new DeviceThings(documents, known)
+  const deviceThings = new DeviceThings(documents, known, nodes.isAlone ? undefined : nodes.self)
   const served = () => [...topics, ...known.topics]
   const assertGrants = grantsWithin(served, redactor)
   const tokens = new Tokens(documents, lastSeen, (hash, session) => expiry.watch(hash, session))

@@ -75,6 +75,17 @@ export type SourceDeviceDocument = {
   readonly isByName?: true
 }
 
+/**
+ * Document of the name in the topics of a device that got its thing by an identifier: `source-names/<source id>/<name>`. A node that has not
+ * learned the identifier yet finds the thing by it, so that the device does not get a second one.
+ */
+export type SourceNameDocument = {
+  readonly thingId: string
+  /** The node that has learned the identifier. Of the others each has heard so by `until`, milliseconds since the epoch. */
+  readonly node: string
+  readonly until: number
+}
+
 /** Document of a thing token: `tokens/<SHA-256 of the token>`. */
 export type TokenDocument = {
   readonly thingId: string
@@ -128,7 +139,10 @@ export const sourceName = (sourceId: string): string => `${sourcePrefix}${source
 export const sourceDevicesOf = (sourceId: string): string => `${sourceDevicePrefix}${sourceId}/`
 // The device is encoded, since document names must not hold every character; a lone surrogate cannot be encoded.
 export const sourceDeviceName = (sourceId: string, device: string): string =>
-  `${sourceDevicesOf(sourceId)}${encodeURIComponent(device.replace(/\p{Surrogate}/gu, '\ufffd'))}`
+  sourceDevicesOf(sourceId) + inName(device)
+const inName = (text: string): string => encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\ufffd'))
+export const sourceNamesOf = (sourceId: string): string => `source-names/${sourceId}/`
+export const nameInTopics = (sourceId: string, name: string): string => sourceNamesOf(sourceId) + inName(name)
 export const sourceFactsOf = (sourceId: string): string => `source-facts/${sourceId}/`
 export const seenName = (thingId: string): string => `seen/${thingId}`
 export const removedThingName = (thingId: string): string => `${removedThingPrefix}${thingId}`

@@ -20,8 +20,8 @@ export interface NodeOfMany extends AccessServices {
 }
 
 /** Access as one of several nodes has it on their store, which leads nothing and is told nothing but by the test. */
-export async function openNodeOfMany(store: Store): Promise<NodeOfMany> {
-  const sole = aloneNode()
+export async function openNodeOfMany(store: Store, name = 'node'): Promise<NodeOfMany> {
+  const sole = aloneNode(name)
   const listeners = new Set<Parameters<Nodes['onDocuments']>[0]>()
   const tasks: ((stop: AbortSignal, lock: Lock) => Promise<void>)[] = []
   const { isAlone: _, ...rest } = sole
@@ -76,7 +76,7 @@ export async function openNodes(intercept: (driver: StoreDriver) => StoreDriver 
     })
   const store = await openStore(intercept({ ...memory, documents: { ...memory.documents, transact } }))
   onTestFinished(() => store.close())
-  const [here, there] = [await openNodeOfMany(store), await openNodeOfMany(store)]
+  const [here, there] = [await openNodeOfMany(store, 'here'), await openNodeOfMany(store, 'there')]
   const told: Revocation[] = []
   here.access.onRevoke(revocation => told.push(revocation))
   /** What the other node does, of which this one is told afterwards. */

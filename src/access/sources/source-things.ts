@@ -3,7 +3,9 @@ import { createThingId } from '../../core/token.ts'
 import { ThingwireError } from '../../errors.ts'
 import type { SourcePrincipal, SourceThings } from '../access.ts'
 import {
+  nameInTopics,
   type SourceDeviceDocument,
+  type SourceNameDocument,
   sourceDeviceName,
   sourceDevicePrefix,
   sourceDevicesOf,
@@ -19,6 +21,8 @@ const devicesInMemory = 100_000
 const mostThings = 1_000
 const mostInMinute = 60
 const minute = 60_000
+/** Within which every node has heard what another one has learned (contract §6.4), milliseconds. */
+const longestHearing = 60_000
 /** Maximum length of the names of devices and their things, characters. */
 const longestName = 200
 
@@ -26,6 +30,8 @@ const longestName = 200
 export class DeviceThings implements SourceThings {
   readonly #documents: DocumentStore
   readonly #known: KnownSources
+  /** Name of this node; undefined: it is the only one. */
+  readonly #self: string | undefined
   /** Ids of things by the name of the document of their device. */
   readonly #things: LookupCache<string>
   /** By source and device: the name of the document of the device. */
@@ -33,9 +39,10 @@ export class DeviceThings implements SourceThings {
   /** By source: how many things were made in the minute that began at `since`, milliseconds of a monotonic clock. */
   readonly #made = new Map<string, { since: number; count: number }>()
 
-  constructor(documents: DocumentStore, known: KnownSources) {
+  constructor(documents: DocumentStore, known: KnownSources, self: string | undefined) {
     this.#documents = documents
     this.#known = known
+    this.#self = self
     this.#things = new LookupCache(
       async name => ((await documents.get(name)) as SourceDeviceDocument | undefined)?.thingId,
       devicesInMemory,
@@ -57,14 +64,23 @@ export class DeviceThings implements SourceThings {
     return name
   }
 
-  async thingOf(source: SourcePrincipal, device: string, alias?: string, name?: string) {
+  async thingOf(
+    source: SourcePrincipal,
+    device: string,
+    alias?: string,
+    name?: string,
+  ): ReturnType<SourceThings['thingOf']> {
     const own = sourceDeviceName(source.sourceId, device)
     const present = await this.#things.get(own)
     if (present !== undefined) return { thingId: present, isNew: false }
     const adopted = await this.#adopt(source.sourceId, device, own, alias ?? device)
     if (adopted !== undefined) return { thingId: adopted, isNew: true }
-    if (name === undefined || source.terms.things === 'known') return undefined
-    const isNew = await this.#make(source.sourceId, device, own, alias === undefined, name)
+    if (name === undefined) return undefined
+    const named = alias === undefined ? await this.#thingNamed(source.sourceId, device) : undefined
+    if (named !== undefined) return { thingId: named, isNew: false }
+    if (source.terms.things === 'known') return undefined
+    const { isNew, isLate } = await this.#make(source.sourceId, device, own, alias, name)
+    if (isLate) return await this.thingOf(source, device, alias, name)
     const thingId = await this.#things.get(own)
     return thingId === undefined ? undefined : { thingId, isNew }
   }
@@ -75,20 +91,44 @@ export class DeviceThings implements SourceThings {
     const thingId = other === own ? undefined : await this.#things.get(other)
     if (thingId === undefined) return undefined
     await this.#documents.transact([own, other, thingName(thingId)], ([present, former, thing]) => {
-      const isFree = !present && thing && former?.isByName === true && former.thingId === thingId
-      const put = {
-        [other]: null,
+      const isFree = !present && former?.isByName === true && former.thingId === thingId
+      const adopted = thing && {
         [own]: { thingId },
         [thingName(thingId)]: { ...thing, source: { sourceId, device } },
+        ...this.#nameFor(sourceId, alias, thingId),
       }
+      const put = { [other]: null, ...adopted }
       return { put: isFree ? put : {}, result: undefined, purpose: 'register' }
     })
     this.#things.forget(other)
     return await this.#things.get(own)
   }
 
-  /** @returns false if another node has made the thing, or removed the source */
-  async #make(sourceId: string, device: string, own: string, isByName: boolean, name: string) {
+  /** The document by which other nodes find the thing of a device that they know by its name alone. */
+  #nameFor(sourceId: string, name: string, thingId: string): Record<string, SourceNameDocument> {
+    if (this.#self === undefined) return {}
+    return {
+      [nameInTopics(sourceId, name)]: { thingId, node: this.#self, until: Date.now() + longestHearing },
+    }
+  }
+
+  /** The thing of a device whose identifier another node has learned, and this one has not heard yet. */
+  async #thingNamed(sourceId: string, device: string): Promise<string | undefined> {
+    if (this.#self === undefined) return undefined
+    const entry = await this.#documents.get(nameInTopics(sourceId, device))
+    return this.#isUnheard(entry) ? entry.thingId : undefined
+  }
+
+  #isUnheard(entry: Document | undefined): entry is SourceNameDocument {
+    const { node = this.#self, until = 0 } = (entry ?? {}) as Partial<SourceNameDocument>
+    return node !== this.#self && until >= Date.now()
+  }
+
+  /**
+   * @returns `isNew`: false if another node has made the thing, or removed the source; `isLate`: nothing is made, since another node has made a
+   * thing for the same device under its other name meanwhile
+   */
+  async #make(sourceId: string, device: string, own: string, alias: string | undefined, name: string) {
     if (device.length > longestName)
       throw tooMany(`things of devices that are named by ${longestName} characters`)
     await this.#assertRoom(sourceId)
@@ -100,12 +140,21 @@ export class DeviceThings implements SourceThings {
       tokens: [],
       source: { sourceId, device },
     }
+    const isByName = alias === undefined
     const entry: SourceDeviceDocument = { thingId, ...(isByName && { isByName }) }
-    return await this.#documents.transact([own, sourceName(sourceId)], ([present, source]) => {
-      const isFree = present === undefined && source !== undefined
+    const hasTwoNames = alias !== undefined && alias !== device
+    const other = hasTwoNames ? sourceDeviceName(sourceId, alias) : nameInTopics(sourceId, device)
+    const put = {
+      ...{ [own]: entry, [thingName(thingId)]: thing },
+      ...(hasTwoNames && this.#nameFor(sourceId, alias, thingId)),
+    }
+    return await this.#documents.transact([own, other, sourceName(sourceId)], ([present, found, source]) => {
+      const isMade = present !== undefined || source === undefined
+      const isTaken = hasTwoNames ? found?.isByName === true : isByName && this.#isUnheard(found)
+      const isNew = !isMade && !isTaken
       return {
-        put: isFree ? { [own]: entry, [thingName(thingId)]: thing } : {},
-        result: isFree,
+        put: isNew ? put : {},
+        result: { isNew, isLate: !isMade && isTaken },
         purpose: 'register',
       }
     })

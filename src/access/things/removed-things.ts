@@ -2,7 +2,13 @@ import { rest } from '../../core/async/retry-until.ts'
 import { listDocuments, listNames, removals } from '../../core/list-documents.ts'
 import type { Nodes } from '../../core/nodes.ts'
 import type { DocumentStore, RecordStore } from '../../core/ports.ts'
-import { removedThingName, removedThingPrefix, sourceDevicesOf, sourceFactsOf } from '../documents.ts'
+import {
+  removedThingName,
+  removedThingPrefix,
+  sourceDevicesOf,
+  sourceFactsOf,
+  sourceNamesOf,
+} from '../documents.ts'
 
 /** How long to wait before a failed removal is tried again, milliseconds. */
 const retryAfter = 60_000
@@ -55,7 +61,7 @@ export class RemovedThings {
 
   async #remove(thingId: string): Promise<void> {
     await this.#records.removeThing(thingId)
-    for (const prefix of [sourceDevicesOf(thingId), sourceFactsOf(thingId)])
+    for (const prefix of [sourceDevicesOf(thingId), sourceNamesOf(thingId), sourceFactsOf(thingId)])
       for await (const removal of removals(listNames(this.#documents, prefix)))
         await this.#documents.put(removal, 'essential')
     await this.#documents.transact([removedThingName(thingId)], () => ({

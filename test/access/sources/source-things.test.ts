@@ -214,6 +214,60 @@ describe('the things of sources on two nodes', () => {
     expect(Object.values(await devices(store))).toHaveLength(2)
   })
 
+  it('are one for a device whose identifier this node has not heard yet', async () => {
+    const { store, here, there } = await openNodes()
+    const source = await sourceOf(here)
+    const learned = await there.sourceThings.thingOf(source, '0x1', 'plug', 'plug')
+    const ask = () => here.sourceThings.thingOf(source, 'plug', undefined, 'plug')
+    for (let message = 0; message < 100; message++)
+      expect(await ask()).toEqual({ thingId: learned?.thingId, isNew: false })
+    const ofKnown = { ...source, terms: { ...source.terms, things: 'known' } } as const
+    expect(await here.sourceThings.thingOf(ofKnown, 'plug', undefined, 'plug')).toMatchObject({
+      thingId: learned?.thingId,
+    })
+    // The thing of a name goes on as that of the identifier, and is found by the name as before.
+    const lamp = await here.sourceThings.thingOf(source, 'lamp', undefined, 'lamp')
+    const adopted = await there.sourceThings.thingOf(source, '0x2', 'lamp', 'lamp')
+    here.sourceThings.known(source.sourceId, 'lamp')
+    here.tell([`source-devices/${source.sourceId}/lamp`])
+    expect([adopted, await here.sourceThings.thingOf(source, 'lamp', undefined, 'lamp')]).toMatchObject([
+      { thingId: lamp?.thingId },
+      { thingId: lamp?.thingId },
+    ])
+    expect(Object.keys(await devices(store)).sort()).toEqual(['lamp', 'plug'])
+    await here.sources.remove(source.sourceId)
+    const end = here.lead()
+    await expect.poll(() => documentsUnder(store.documents, 'source-')).toEqual([])
+    await end()
+  })
+
+  it('are one for a device that two nodes make at once, by its name and by its identifier', async () => {
+    const { store, here, there } = await openNodes()
+    const source = await sourceOf(here)
+    there.tell([`sources/${source.sourceId}`])
+    for (let device = 0; device < 25; device++) {
+      const name = `plug${device}`
+      const made = [
+        here.sourceThings.thingOf(source, name, undefined, name),
+        there.sourceThings.thingOf(source, `0x${device}`, name, name),
+      ]
+      const ids = (await Promise.all(device % 2 ? made : made.reverse())).map(found => found?.thingId)
+      expect(new Set(ids).size).toBe(1)
+    }
+    expect(Object.keys(await devices(store))).toHaveLength(25)
+  })
+
+  it('are two for two devices of one name, if every node has heard which one the first is', async () => {
+    const { here, there } = await openNodes()
+    const source = await sourceOf(here)
+    const first = await there.sourceThings.thingOf(source, '0x1', 'plug', 'plug')
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 61_000 })
+    onTestFinished(() => void vi.useRealTimers())
+    const second = await here.sourceThings.thingOf(source, 'plug', undefined, 'plug')
+    expect(second).toMatchObject({ isNew: true })
+    expect(second?.thingId).not.toBe(first?.thingId)
+  })
+
   it('hear of a thing that another node has removed or attached', async () => {
     const { here, there, elsewhere } = await openNodes()
     const source = await sourceOf(here)
