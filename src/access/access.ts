@@ -252,6 +252,8 @@ export interface SourceRegistry {
    * @throws ThingwireError not_found, invalid_body, topics_overlap
    */
   change(sourceId: string, options: SourceChange): Promise<void>
+  /** Gives the source another token. The one before, and the connections that used it, end. @throws ThingwireError not_found */
+  renewToken(sourceId: string): Promise<{ readonly sourceToken: string }>
   /** Ends the source and its connections. Its things and their records stay. @throws ThingwireError not_found */
   remove(sourceId: string): Promise<void>
 }

@@ -19,9 +19,12 @@ export const ownFormats: ReadonlyMap<string, OwnFormat> = new Map(
 /** The formats of what a house publishes: a source that is made without formats has these, and has all topics. */
 const ofHouse: readonly SourceFormat[] = [tasmota, zigbee2mqtt, shelly, homeAssistant]
 
-/** The formats of sources by name. A new format is one line here. */
+/** The formats of what webhooks post. */
+const ofWebhooks: readonly SourceFormat[] = [owntracks, ttn, chirpstack]
+
+/** The formats of sources by name. A new format is one line here, or in the list of its kind above. */
 export const sourceFormats: ReadonlyMap<string, SourceFormat> = new Map(
-  [...ofHouse, owntracks, ttn, chirpstack, influx].map(format => [format.name, format]),
+  [...ofHouse, ...ofWebhooks, influx].map(format => [format.name, format]),
 )
 
 const houseNames = ofHouse.map(({ name }) => name)
@@ -42,6 +45,8 @@ export const sourceRules = {
   /** Formats that are mostly posted have no topics unless they are named: they would overlap those of the house. */
   readsTopics: (chosen: readonly string[]): boolean =>
     chosen.some(name => name === 'levels' || houseNames.includes(name)),
+
+  readsWebhooks: (chosen: readonly string[]): boolean => ofWebhooks.some(({ name }) => chosen.includes(name)),
 
   /** What is wrong with formats and pattern, as a sentence without a full stop; undefined if nothing is. */
   fault(chosen: readonly string[], pattern: string | undefined): string | undefined {

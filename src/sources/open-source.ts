@@ -185,8 +185,11 @@ export class OpenSource {
       const outcome = format.reader.readPost?.(post)
       if (outcome) return { format, outcome }
     }
-    const names = this.#formats.all.map(({ name }) => name).join(', ')
-    const why = `the body must be of a format of the source (${names}), but it is of none`
+    const names = this.#formats.all.flatMap(({ name, reader }) => (reader.readPost ? name : []))
+    const why =
+      names.length === 0
+        ? 'the source must have a format of webhooks, such as ttn, but it has none'
+        : `the body must be of a format of the source that webhooks post (${names.join(', ')}), but it is of none`
     this.#note(taking, 'invalid_body', why)
     throw new ThingwireError('invalid_body', why)
   }

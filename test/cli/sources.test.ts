@@ -33,6 +33,21 @@ describe('thingwire sources', () => {
     expect(stdout).not.toContain('broker')
   })
 
+  it('gives one a new password, with what to enter, and shuts out the one before', async () => {
+    const { sourceToken } = await jsonOf<{ sourceToken: string }>(
+      ['sources', 'add', 'shed', '--topic', 'shed/#'],
+      { server },
+    )
+    const { stdout } = await runCommand(['sources', 'password', 'shed'], { server })
+    const [, password = ''] = /^ {2}password {2}(\S{43})$/m.exec(stdout) ?? []
+    expect(stdout).toMatch(/^ {2}user {6}shed$/m)
+    expect(password).not.toBe(sourceToken)
+    const device = await mqttOfTest({ url: server.mqttUrl, username: 'shed', password })
+    expect(await device.subscribe('shed/#')).toBe(1)
+    const former = { headers: { authorization: sourceToken } }
+    expect((await fetch(`${server.url}/v2/principal`, former)).status).toBe(401)
+  })
+
   it.each([
     [['tasmota'], true, ['broker']],
     [['ttn'], false, ['webhook']],

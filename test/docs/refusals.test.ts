@@ -177,6 +177,7 @@ const particular: Readonly<Record<string, Partial<Record<Reason, Request>>>> = {
       return { body: sourceOn(topic) }
     },
   },
+  renewSourceToken: noSource,
   removeSource: noSource,
   listUnread: noSource,
   refuseBase: { invalid_session: () => ({}) },

@@ -58,6 +58,7 @@ describe('a successful answer under /v2', () => {
       ['GET', `/v2/admin/sources/${source.sourceId}`],
       ['GET', `/v2/admin/sources/${source.sourceId}/errors`],
       ['PATCH', `/v2/admin/sources/${source.sourceId}`, { name: 'x' }],
+      ['POST', `/v2/admin/sources/${source.sourceId}/token`],
       ['DELETE', `/v2/admin/sources/${source.sourceId}`],
       ['GET', '/v2/admin/forward'],
       ['POST', '/v2/admin/backup'],

@@ -258,6 +258,8 @@ requests('source token', '403 forbidden', {
   'show oneself as a source': 'GET /v2/admin/sources/<own source>',
   'widen oneself as a source': 'PATCH /v2/admin/sources/<own source> {"topics": ["#"], "overlap": true}',
   'remove another source': 'DELETE /v2/admin/sources/<victim source>',
+  'a new token for oneself as a source': 'POST /v2/admin/sources/<own source>/token',
+  'a new token for another source': 'POST /v2/admin/sources/<victim source>/token',
   'what another source could not read': 'GET /v2/admin/sources/<victim source>/errors',
   'make a session as a source': 'POST /v2/admin/sessions {"things": "*", "access": "write"}',
   'a backup as a source': 'POST /v2/admin/backup',
@@ -277,4 +279,5 @@ requests('own token', '403 forbidden', {
 requests('write session of all', '403 forbidden', {
   'make a source with a session of all': 'POST /v2/admin/sources {"name": "mine"}',
   'remove a source with a session of all': 'DELETE /v2/admin/sources/<victim source>',
+  'a new token for a source with a session of all': 'POST /v2/admin/sources/<victim source>/token',
 })

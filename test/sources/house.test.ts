@@ -166,6 +166,23 @@ describe.each([4, 5] as const)('a source over MQTT, version %i', protocolVersion
     expect(await house.errors()).toEqual([expect.stringContaining('not_a_write_topic')])
   })
 
+  it('ends its connections when its password is changed; its devices keep their things, its clients their sessions', async () => {
+    const house = await House.open()
+    const session = { protocolVersion, clean: false, properties: { sessionExpiryInterval: 3_600 } } as const
+    const hub = await house.connect('hub', session)
+    await hub.subscribeAsync('cmnd/#', { qos: 1 })
+    await hub.publishAsync('tele/plug/STATE', '{"POWER":"ON"}', { qos: 1 })
+    const closed = new Promise<void>(resolve => hub.once('close', () => resolve()))
+    await house.renewPassword()
+    await closed
+    await hub.endAsync(true)
+    const other = await house.connect('other', { protocolVersion })
+    await other.publishAsync('cmnd/plug/POWER', 'OFF', { qos: 1 })
+    expect(await house.firstMessage('hub', session)).toBe('cmnd/plug/POWER')
+    await other.publishAsync('tele/plug/STATE', '{"POWER":"OFF"}', { qos: 1 })
+    expect(await house.records()).toMatchObject({ plug: { POWER: [true, false] } })
+  })
+
   it('ends its connections when it is removed, and keeps things and records', async () => {
     const house = await House.open()
     const hub = await house.connect('hub', { protocolVersion })

@@ -7,7 +7,7 @@ import { DoorService, type DoorServiceOptions } from '../mqtt/door-service.ts'
 export class House {
   #service: DoorService
   readonly sourceId: string
-  readonly token: string
+  token: string
 
   private constructor(service: DoorService, sourceId: string, token: string) {
     this.#service = service
@@ -27,6 +27,14 @@ export class House {
     const client = await mqtt.connectAsync(url, { clientId, ...login, ...options }, false)
     onTestFinished(() => client.endAsync(true))
     return client
+  }
+
+  /** Connects a client whose session is kept. @returns the topic of the first message that the session has for it */
+  async firstMessage(clientId: string, options: mqtt.IClientOptions): Promise<string> {
+    const login = { username: 'house', password: this.token }
+    const client = mqtt.connect(this.#service.mqttUrl, { clientId, ...login, ...options, reconnectPeriod: 0 })
+    onTestFinished(() => client.endAsync(true))
+    return await new Promise(resolve => client.once('message', resolve))
   }
 
   /** The records of each thing by its name, oldest first. */
@@ -55,6 +63,10 @@ export class House {
   /** Its devices go to another node from now on. */
   async moveTo(options: DoorServiceOptions): Promise<void> {
     this.#service = await DoorService.start({ adminKey: this.#service.adminKey, ...options })
+  }
+
+  async renewPassword(): Promise<void> {
+    this.token = (await this.#service.things.sources.renewToken(this.sourceId)).sourceToken
   }
 
   async remove(): Promise<void> {

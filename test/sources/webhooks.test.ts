@@ -192,7 +192,8 @@ describe('a webhook', () => {
     const source = await PostedSource.open(['ttn', 'chirpstack'], service)
     const { text } = await source.post({ path: `/v2/sources/${source.token}`, body: '{}' })
     expect(JSON.parse(text)).toMatchObject({
-      message: 'the body must be of a format of the source (ttn, chirpstack), but it is of none',
+      message:
+        'the body must be of a format of the source that webhooks post (ttn, chirpstack), but it is of none',
     })
   })
 

@@ -77,6 +77,26 @@ export function createSourceRegistry(parts: SourceRegistryParts): SourceRegistry
       onChange(sourceId)
     },
 
+    async renewToken(sourceId) {
+      found(sourceId)
+      const sourceToken = createToken()
+      const hash = hashToken(sourceToken)
+      const token: SourceTokenDocument = { sourceId }
+      const former = await documents.transact([sourceName(sourceId)], ([document]) => {
+        const source = present(document as SourceDocument | undefined)
+        const put = {
+          [sourceName(sourceId)]: { ...source, hash },
+          [tokenName(hash)]: token,
+          [tokenName(source.hash)]: null,
+        }
+        // Must succeed even on a full disk, since the token before may be in wrong hands.
+        return { put, result: source.hash, purpose: 'essential' }
+      })
+      await known.look(sourceId)
+      onEnd({ tokens: [former] })
+      return { sourceToken }
+    },
+
     async remove(sourceId) {
       const { hash } = found(sourceId)
       const removal: RemovedThingDocument = { startedAt: Date.now() }

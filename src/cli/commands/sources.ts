@@ -23,8 +23,10 @@ interface ListedSource {
   readonly createdAt: string
 }
 
-/** Formats whose messages may come over HTTP, as JSON. */
-const webhooks = ['owntracks', 'ttn', 'chirpstack']
+interface Made {
+  readonly sourceId: string
+  readonly sourceToken: string
+}
 
 interface Unread {
   readonly datetime: string
@@ -85,6 +87,14 @@ export function addSources(program: Command): void {
     .option('--name <name>', 'new name')
     .option('--create', 'makes a thing for each new device')
     .action(set)
+  serverCommand(sources, 'password', 'Give a source a new password; the one before is refused at once.', {
+    examples: [
+      ['sources password house', 'shows what to enter in its devices, whose things stay'],
+      ['sources password house --json', 'the same for a program'],
+    ],
+  })
+    .argument('<source>', 'id, or a name that is unique')
+    .action(password)
   serverCommand(sources, 'remove', 'Remove a source; its things and their records stay.', {
     examples: [
       ['sources remove abcdefgh234567ab', 'its password is refused from now on'],
@@ -127,12 +137,30 @@ function termsOf({ format, topic, pattern, known, overlap }: TermFlags) {
 
 async function add(name: string, flags: ConnectionFlags & TermFlags): Promise<void> {
   const client = await connect(flags, 'operator')
-  const made = await client.post<{ sourceId: string; sourceToken: string }>('/v2/admin/sources', {
-    name,
-    ...termsOf(flags),
+  const source = { name, ...termsOf(flags) }
+  const { sourceId, sourceToken } = await client.post<Made>('/v2/admin/sources', source)
+  await printWaysIn(client, sourceId, sourceToken, flags)
+}
+
+async function password(named: string, flags: ConnectionFlags): Promise<void> {
+  const client = await connect(flags, 'operator')
+  const { sourceId } = await sourceCalled(client, named)
+  const { sourceToken } = await client.call<{ sourceToken: string }>(`/v2/admin/sources/${sourceId}/token`, {
+    method: 'POST',
   })
-  const { sourceId, sourceToken } = made
-  const { formats, topics } = await client.call<ListedSource>(`/v2/admin/sources/${sourceId}`)
+  await printWaysIn(client, sourceId, sourceToken, flags)
+}
+
+/** Prints what to enter in the devices of a source. */
+async function printWaysIn(
+  client: ServerClient,
+  sourceId: string,
+  sourceToken: string,
+  flags: ConnectionFlags,
+): Promise<void> {
+  const { name, formats, topics } = await client.call<ListedSource>(`/v2/admin/sources/${sourceId}`)
+  // Loaded only now: other commands need nothing of the server.
+  const { sourceRules } = await import('../../formats/registry.ts')
   const { host, port, tlsPort, isLoopback } = await brokerOf(client)
   const url = new URL(client.url)
   url.hostname = host
@@ -154,7 +182,7 @@ async function add(name: string, flags: ConnectionFlags & TermFlags): Promise<vo
   ]
   const lines = [
     ...(topics.length > 0 ? ofBroker : []),
-    ...(formats.some(format => webhooks.includes(format)) ? ofWebhook : []),
+    ...(sourceRules.readsWebhooks(formats) ? ofWebhook : []),
     ...(formats.includes('influx') ? ofInflux : []),
     `The password is shown only once. The source is ${sourceId}: thingwire sources show ${sourceId}`,
     ...(isLoopback

@@ -43,6 +43,7 @@ const source = z.object({
 })
 
 const sourceIdExample = 'mzxw6ytboi4dcmjs'
+const tokenExample = 'c29tZXRoaW5nLXRoYXQtaXMtbm8tcmVhbC10b2tlbi4'
 const sourceExample = {
   sourceId: sourceIdExample,
   name: 'house',
@@ -69,11 +70,7 @@ const createSource: Operation = {
     201: json(
       'The token is shown only once.',
       z.object({ status: z.literal('created'), sourceId: thingId, sourceToken: thingToken }),
-      {
-        status: 'created',
-        sourceId: sourceIdExample,
-        sourceToken: 'c29tZXRoaW5nLXRoYXQtaXMtbm8tcmVhbC10b2tlbi4',
-      },
+      { status: 'created', sourceId: sourceIdExample, sourceToken: tokenExample },
     ),
   },
   refusals: [...ofAdmin, ...ofBody, 'topics_overlap', 'too_many_sources'],
@@ -114,6 +111,24 @@ const changeSource: Operation = {
   refusals: [...ofAdmin, ...ofBody, 'not_found', 'topics_overlap'],
 }
 
+const renewSourceToken: Operation = {
+  id: 'renewSourceToken',
+  group: 'Operator',
+  summary: 'Give a source a new token',
+  description:
+    'The token before ends at once, and so do the connections that used it. Its things, sessions and topics stay.',
+  credential: 'admin',
+  parameters: [sourceId],
+  answers: {
+    201: json(
+      'The token is shown only once.',
+      z.object({ status: z.literal('created'), sourceToken: thingToken }),
+      { status: 'created', sourceToken: tokenExample },
+    ),
+  },
+  refusals: [...ofAdmin, 'not_found'],
+}
+
 const removeSource: Operation = {
   id: 'removeSource',
   group: 'Operator',
@@ -151,7 +166,7 @@ interface OfSource {
   Params: { sourceId: string }
 }
 
-/** `/v2/admin/sources[/<sourceId>[/errors]]`. */
+/** `/v2/admin/sources[/<sourceId>[/errors|/token]]`. */
 export function adminSourceRoutes(
   scope: FastifyInstance,
   { sources, refused, costlyReads }: HttpThings,
@@ -173,6 +188,10 @@ export function adminSourceRoutes(
   jsonRoute<OfSource>(scope, 'PATCH', '/sources/:sourceId', changeSource, async request => {
     await sources.change(request.params.sourceId, bodies.read(request, changeSourceBody))
     return { status: 'success' }
+  })
+
+  jsonRoute<OfSource>(scope, 'POST', '/sources/:sourceId/token', renewSourceToken, async ({ params }) => {
+    return { status: 'created', sourceToken: (await sources.renewToken(params.sourceId)).sourceToken }
   })
 
   jsonRoute<OfSource>(scope, 'DELETE', '/sources/:sourceId', removeSource, async ({ params }) => {

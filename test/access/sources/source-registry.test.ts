@@ -104,6 +104,24 @@ describe('SourceRegistry', () => {
     expect(changed).toEqual([undefined, undefined])
   })
 
+  it('gives a source another token, and ends what the one before was used for, but no session', async () => {
+    const { access, sources } = await openAccess()
+    const { sourceId, sourceToken } = await sources.create(garden)
+    const before = await sources.get(sourceId)
+    await access.identify(sourceToken)
+    const announced: unknown[] = []
+    access.onRevoke(revocation => announced.push(revocation))
+    const { sourceToken: next } = await sources.renewToken(sourceId)
+    expect(announced).toEqual([{ hashes: new Set([hashToken(sourceToken)]), principals: new Set() }])
+    await expect(access.identify(sourceToken)).rejects.toMatchObject({ reason: 'invalid_session' })
+    expect(await access.identify(next)).toMatchObject({ kind: 'source', sourceId, terms: garden })
+    expect(await sources.get(sourceId)).toEqual(before)
+    await sources.change(sourceId, { name: 'yard' })
+    await sources.remove(sourceId)
+    await expect(access.identify(next)).rejects.toMatchObject({ reason: 'invalid_session' })
+    await expect(sources.renewToken(sourceId)).rejects.toMatchObject(notFound)
+  })
+
   it('removes a source with its devices, what it learned and its list; its things and their records stay', async () => {
     const { access, sources, sourceThings, registry, store } = await openAccess()
     const { sourceId, sourceToken } = await sources.create(garden)
@@ -169,9 +187,20 @@ describe('sources of another node', () => {
     expect(await access.identify(made.sourceToken)).toMatchObject({ terms: { topics: ['yard/#'] } })
     expect(await access.topicsOf({ kind: 'thing', thingId })).toEqual([])
 
+    const announced: unknown[] = []
+    access.onRevoke(revocation => announced.push(revocation))
+    let next = ''
+    await elsewhere(async () => {
+      next = (await there.sources.renewToken(made.sourceId)).sourceToken
+    })
+    const before = hashToken(made.sourceToken)
+    await expect.poll(() => announced).toContainEqual({ hashes: new Set([before]), principals: new Set() })
+    await expect(access.identify(made.sourceToken)).rejects.toMatchObject({ reason: 'invalid_session' })
+    expect(await access.identify(next)).toMatchObject({ terms: { topics: ['yard/#'] } })
+
     await elsewhere(() => there.sources.remove(made.sourceId))
     await expect.poll(served).toEqual([])
-    await expect(access.identify(made.sourceToken)).rejects.toMatchObject({ reason: 'invalid_session' })
+    await expect(access.identify(next)).rejects.toMatchObject({ reason: 'invalid_session' })
   })
 
   it('are read again by a node that has missed what others did', async () => {

@@ -42,11 +42,20 @@ describe('/v2/admin/sources', () => {
       name: 'yard',
       things: 'known',
     })
-    expect((await ask('DELETE', `sources/${sourceId}`)).body).toBe('{"status":"success"}')
+    const renewed = await ask('POST', `sources/${sourceId}/token`)
+    expect([renewed.statusCode, renewed.json()]).toEqual([
+      201,
+      { status: 'created', sourceToken: expect.stringMatching(/^\S{43}$/) },
+    ])
     expect(reasonOf(await principal())).toBe('invalid_session')
+    const next = { authorization: `Bearer ${renewed.json().sourceToken}` }
+    expect((await inject({ url: '/v2/principal', headers: next })).json()).toMatchObject({ name: 'yard' })
+    expect((await ask('DELETE', `sources/${sourceId}`)).body).toBe('{"status":"success"}')
+    expect(reasonOf(await inject({ url: '/v2/principal', headers: next }))).toBe('invalid_session')
     for (const [method, path] of [
       ['GET', ''],
       ['GET', '/errors'],
+      ['POST', '/token'],
       ['DELETE', ''],
     ] as const)
       expect(reasonOf(await ask(method, `sources/${sourceId}${path}`))).toBe('not_found')
