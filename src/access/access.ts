@@ -331,8 +331,12 @@ export interface SourceRules {
   readonly defaultFormats: readonly string[]
   /** Whether one of the formats reads messages on topics. */
   readsTopics(formats: readonly string[]): boolean
-  /** What is wrong with formats and pattern, as a sentence without a full stop; undefined if nothing is. */
-  fault(formats: readonly string[], pattern: string | undefined): string | undefined
+  /** What is wrong with formats, pattern or topics, as a sentence without a full stop; undefined if nothing is. */
+  fault(
+    formats: readonly string[],
+    pattern: string | undefined,
+    topics?: readonly string[],
+  ): string | undefined
 }
 
 export interface ActivationCodeSummary {

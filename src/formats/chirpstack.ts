@@ -83,7 +83,7 @@ class ChirpStackReader implements SourceReader {
     const reading = { device, records, ...(isWriteId(writeId) && { writeId }) }
     const outcome = this.#devices.outcome(reading, textOf(info.deviceName))
     const isUndecoded = isUplink(name) && !decoded && Boolean(event.data)
-    return isUndecoded ? { ...outcome, unread: [undecoded] } : outcome
+    return isUndecoded ? { ...outcome, unread: [{ device, ...undecoded }] } : outcome
   }
 }
 

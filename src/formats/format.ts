@@ -56,6 +56,8 @@ export interface Reading {
 
 /** Something in a message that the format cannot read, for the list of the source. */
 export interface Unread {
+  /** The device that sent the message, if it has no topic that names the device. */
+  readonly device?: string
   /** Where in the message, such as `params.switch:0` or `line 3`; empty: the whole message. */
   readonly place: string
   /** Why, and what was wanted instead: a sentence without a full stop and without content of the message but names. */

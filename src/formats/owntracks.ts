@@ -60,13 +60,15 @@ class OwnTracksReader implements SourceReader {
     if (typeof message?._type !== 'string') return undefined
     const [, topicUser, topicDevice] = topics.exec(textOf(message.topic) ?? '') ?? []
     const user = textOf(query.u) ?? textOf(headers['x-limit-u']) ?? topicUser
-    const device = textOf(query.d) ?? textOf(headers['x-limit-d']) ?? topicDevice ?? textOf(message.tid)
+    const phone = textOf(query.d) ?? textOf(headers['x-limit-d']) ?? topicDevice ?? textOf(message.tid)
+    const device = user === undefined || phone === undefined ? phone : `${user}/${phone}`
     const outcome =
       device === undefined
         ? mistakeAt('', 'must name the device, in the identification of the app or by ?u=jane&d=phone')
-        : this.#read(message, user === undefined ? device : `${user}/${device}`)
+        : this.#read(message, device)
+    const unread = outcome.unread?.map(each => (device === undefined ? each : { device, ...each }))
     // The app takes an array of messages: positions of friends, and commands.
-    return { ...outcome, reply: [] }
+    return { ...outcome, ...(unread && { unread }), reply: [] }
   }
 
   learn(name: string, fact: Fact | null): void {

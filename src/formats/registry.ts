@@ -48,12 +48,18 @@ export const sourceRules = {
 
   readsWebhooks: (chosen: readonly string[]): boolean => ofWebhooks.some(({ name }) => chosen.includes(name)),
 
-  /** What is wrong with formats and pattern, as a sentence without a full stop; undefined if nothing is. */
-  fault(chosen: readonly string[], pattern: string | undefined): string | undefined {
+  /** What is wrong with formats, pattern or topics, as a sentence without a full stop; undefined if nothing is. */
+  fault(
+    chosen: readonly string[],
+    pattern: string | undefined,
+    topics: readonly string[] = [],
+  ): string | undefined {
     if (chosen.length === 0 || !chosen.every(name => names.includes(name)))
       return `formats must be one or more of ${names.join(', ')}`
     if (chosen.includes('levels') !== (pattern !== undefined))
       return 'pattern must be given with the format levels, and only with it, such as "garden/{device}/{key}"'
+    if (topics.length > 0 && chosen.every(name => name === influx.name))
+      return 'topics must be none with the format influx alone, which reads what clients of InfluxDB write over HTTP'
     return pattern === undefined ? undefined : patternMistake(pattern)
   },
 }

@@ -93,7 +93,7 @@ class TtnReader implements SourceReader {
     const reading = { device, records: uplinkRecords(uplink, event), ...(writeId && { writeId }) }
     const outcome = this.#devices.outcome(reading, name)
     const isUndecoded = !membersOf(uplink.decoded_payload) && Boolean(uplink.frm_payload)
-    return isUndecoded ? { ...outcome, unread: [undecoded] } : outcome
+    return isUndecoded ? { ...outcome, unread: [{ device, ...undecoded }] } : outcome
   }
 }
 

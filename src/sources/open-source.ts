@@ -142,7 +142,8 @@ export class OpenSource {
     const parts: Outcome[] = []
     const learned: FactDocuments = {}
     for (const part of partsOf(outcome)) {
-      for (const { place, reason } of part.unread ?? []) this.#note(taking, 'unread_message', place, reason)
+      for (const { device = '', place, reason } of part.unread ?? [])
+        this.#note(taking, 'unread_message', device, place, reason)
       if (part.facts) this.#formats.learn(format, part.facts, learned, onMany)
       parts.push(part)
       await slices.pause()
@@ -295,9 +296,11 @@ export class OpenSource {
 
   readonly #ends = {
     written: (write: SourceWrite, { rejected = [] }: WriteAnswer) => {
-      const { taking, values } = write
+      const { taking, values, thingId } = write
+      // A post has no topic that names the device.
+      const where = taking.message.topic === undefined ? `thing ${thingId}` : ''
       for (const { index, reason, message } of rejected)
-        this.#note(taking, reason, values[index]?.key ?? '', message)
+        this.#note(taking, reason, where, values[index]?.key ?? '', message)
       this.#endWrite(write)
     },
     failed: (write: SourceWrite, error: unknown) => {

@@ -23,7 +23,7 @@ interface Sample {
       { readonly records: readonly { key: string; value: unknown; datetime?: string; geo?: Geo }[] }
     >
   >
-  readonly unread?: readonly { place: string; reason: string }[]
+  readonly unread?: readonly { device?: string; place: string; reason: string }[]
 }
 
 type Geo = { readonly lat: number; readonly long: number }
@@ -80,7 +80,8 @@ describe('a webhook', () => {
     }
     const unread = sample.unread ?? []
     await eventually(() => source.listed()).toHaveLength(unread.length)
-    for (const { reason } of unread) expect((await source.listed()).join()).toContain(reason)
+    for (const { device, place, reason } of unread)
+      expect((await source.listed()).join()).toContain([device, place, reason].filter(Boolean).join(': '))
   })
 
   it('is stored once though it is sent again, also at the same moment', async () => {

@@ -122,7 +122,7 @@ export function createSourceRegistry(parts: SourceRegistryParts): SourceRegistry
     if (name === '' || name.length > maximumNameLength)
       throw new ThingwireError('invalid_body', `name must be 1 to ${maximumNameLength} characters`)
     const { topics = rules.readsTopics(formats) ? ['#'] : [] } = options
-    const fault = rules.fault(formats, pattern) ?? faultOfTopics(topics)
+    const fault = rules.fault(formats, pattern, topics) ?? faultOfTopics(topics)
     if (fault !== undefined) throw new ThingwireError('invalid_body', redactor.redact(fault))
     return { name, formats, topics, things, ...(pattern !== undefined && { pattern }) }
   }

@@ -23,7 +23,7 @@ export function addDescribe(program: Command): void {
       ['describe boat depth --remove', 'the whole description is removed'],
     ],
     notes: [
-      'The descriptions are the magic resource $meta. A value that is not given stays as it is, and an empty one is removed. A discovery does not change what is set here, nor bring back what is removed here; after --remove it sets all again. The column discovered names what a discovery has set.',
+      'The descriptions are the magic resource $meta. A value that is not given stays as it is, and an empty one is removed. A discovery does not change what is set here, nor bring back what is removed here; after --remove a discovery that has changed may set all again. The column discovered names what a discovery has set.',
     ],
   })
     .argument('[thing]', "id or unique name; left out with a thing's own token")

@@ -40,6 +40,10 @@ describe('SourceRegistry', () => {
     [{ name: 'house', formats: [] }, 'formats must be one or more of'],
     [{ name: 'house', formats: ['nonsense'] }, 'formats must be one or more of'],
     [{ name: 'house', formats: ['levels'] }, 'pattern must be given with the format levels'],
+    [
+      { name: 'agent', formats: ['influx'], topics: ['telegraf/#'] },
+      'topics must be none with the format influx alone',
+    ],
     [{ name: 'house', pattern: '{device}' }, 'pattern must be given with the format levels'],
     [{ ...garden, topics: ['+/a'] }, 'topics: +/a begins with a wildcard'],
     [{ ...garden, topics: ['things/#'] }, 'topics: things/# begins with things'],
