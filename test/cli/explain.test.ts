@@ -115,6 +115,11 @@ describe('thingwire explain, for messages of a source', () => {
         '  pressure.in  3      receipt time',
       ],
     ],
+    [
+      'on',
+      '--topic states/home/lamp --format tasmota --format levels --pattern states/{device}/{key}',
+      ['states/home/lamp: levels', '  device home', '  KEY   VALUE  TIME', '  lamp  "on"   receipt time'],
+    ],
     ['unavailable', '--topic stat/plug/POWER --format tasmota', ['stat/plug/POWER: tasmota', '  no reading']],
     ['21', '--topic attic/lamp', ['attic/lamp: no format knows this topic: it is relayed and not read']],
     [

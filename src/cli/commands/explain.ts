@@ -12,7 +12,7 @@ import { counted, printResult, table } from '../output.ts'
 import { linesOf } from '../records/text.ts'
 
 interface Flags {
-  readonly format?: string
+  readonly format?: readonly string[]
   readonly levels?: string
   readonly topic?: string
   readonly pattern?: string
@@ -48,7 +48,8 @@ export function addExplain(program: Command): void {
       .argument('<file>', 'file with messages of a source, or with one message; - is stdin')
       .option(
         '--format <name>',
-        "value, json or influx: of a message to a thing's own address; else the format of the source; default: those of a house",
+        "value, json or influx: of a message to a thing's own address; else a format of the source, which can be repeated; default: those of a house",
+        (name: string, before: readonly string[] = []) => [...before, name],
       )
       .option('--levels <levels>', 'what follows the format in the address, such as cellar/temperature')
       .option('--topic <topic>', 'topic of the one message of a source that the file holds')
@@ -74,10 +75,10 @@ export function addExplain(program: Command): void {
 async function explain(file: string, flags: Flags): Promise<void> {
   // Loaded only now: other commands need nothing of the server.
   const { formatsOf, ownFormats, sourceRules } = await import('../../formats/registry.ts')
-  const { format, levels, topic, pattern } = flags
-  if (format !== undefined && ownFormats.has(format) && topic === undefined && pattern === undefined)
-    return await explainWrite(file, levels === undefined ? format : `${format}/${levels}`, flags)
-  const chosen = format === undefined ? sourceRules.defaultFormats : [format]
+  const { format: chosen = sourceRules.defaultFormats, levels, topic, pattern } = flags
+  const [own = ''] = chosen.length === 1 ? chosen : []
+  if (ownFormats.has(own) && topic === undefined && pattern === undefined)
+    return await explainWrite(file, levels === undefined ? own : `${own}/${levels}`, flags)
   const fault = sourceRules.fault(chosen, pattern)
   if (fault !== undefined) throw usageError(`${fault}; without --topic also value or json`)
   if (levels !== undefined) throw usageError('--levels must be given with --format value or json')
