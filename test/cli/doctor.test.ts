@@ -207,7 +207,9 @@ describe('thingwire doctor', () => {
     expect(text).toMatch(/over HTTP \(invalid_session\)/)
     expect(text).toMatch(/over MQTT \(CONNACK 4\)/)
     expect(text).not.toMatch(/CONNACK 5/)
-    expect(advice).toMatch(/thingwire tokens add <thing>; .* thingwire sources add <name>/)
+    expect(advice).toMatch(
+      /thingwire tokens add <thing>; .* thingwire sources add <name> .* thingwire sources password <name>/,
+    )
     expect(advice).not.toMatch(/CONNACK/)
     const { thingToken } = await createThing(own)
     const will = { topic: 'homeassistant/status', payload: 'x', qos: 1 } as const

@@ -111,13 +111,30 @@ describe('thingwire sources', () => {
     const given = ['--format', 'levels', '--pattern', 'cellar/{device}/{key}', '--topic', 'cellar/#']
     const { sourceToken } = await jsonOf<{ sourceToken: string }>(['sources', 'add', 'cellar', ...given], own)
     expect(await runCommand(['sources', 'errors', 'cellar'], own)).toMatchObject({
-      stdout: 'everything was read\n',
+      stdout: expect.stringMatching(
+        /^nothing was refused\. .*\nmosquitto_sub -v -t 'cellar\/#' -u \w{16} -P <password> \| thingwire explain - --format levels --pattern 'cellar\/\{device\}\/\{key\}'\n$/,
+      ),
     })
     const device = await mqttOfTest({ url: server.mqttUrl, username: sourceToken })
     expect(await device.subscribe('house/#')).toBe(128)
     await expect
       .poll(async () => (await runCommand(['sources', 'errors', 'cellar'], own)).stdout)
       .toMatch(/^\S+ +subscription_refused +1 +.*house\/#.*`thingwire sources set \w+ --topic …`/m)
+  })
+
+  it('lists things with their devices, and says which of these are gone', async () => {
+    const own = { server }
+    const given = ['--topic', 'tele/#', '--topic', 'tasmota/#', '--overlap']
+    const { sourceToken } = await jsonOf<{ sourceToken: string }>(['sources', 'add', 'attic', ...given], own)
+    const device = await mqttOfTest({ url: server.mqttUrl, username: sourceToken })
+    const config = { dn: 'Plug', t: 'plug', ft: '%prefix%/%topic%/', tp: ['cmnd', 'stat', 'tele'] }
+    await device.publish('tasmota/discovery/2462ABC0FFEE/config', JSON.stringify(config))
+    await device.publish('tele/plug/SENSOR', '{"ENERGY":{"Power":12}}')
+    const listed = async () => (await runCommand(['things', 'list'], own)).stdout
+    expect(await listed()).toMatch(/ DEVICE$/m)
+    expect(await listed()).toMatch(/\bPlug .* 2462ABC0FFEE$/m)
+    await device.publish('tasmota/discovery/2462ABC0FFEE/config', '')
+    expect(await listed()).toMatch(/\bPlug .* 2462ABC0FFEE, gone$/m)
   })
 
   it('names a source by its id if several have its name, and asks for no token in its place', async () => {

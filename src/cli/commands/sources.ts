@@ -283,11 +283,26 @@ async function remove(id: string, flags: ConnectionFlags): Promise<void> {
 
 async function errors(named: string, flags: ConnectionFlags): Promise<void> {
   const client = await connect(flags, 'operator')
-  const { sourceId } = await sourceCalled(client, named)
+  const source = await sourceCalled(client, named)
+  const { sourceId } = source
   const found = await client.call<readonly Unread[]>(`/v2/admin/sources/${sourceId}/errors`)
   const rows = found.map(({ datetime, reason, message, count = 1 }) => [
     ...[datetime, reason, String(count), message],
   ])
-  const text = rows.length === 0 ? 'everything was read' : table(['last', 'reason', 'count', 'message'], rows)
+  const text =
+    rows.length === 0
+      ? `nothing was refused${unknownTopicsOf(source)}`
+      : table(['last', 'reason', 'count', 'message'], rows)
   await printResult(flags, { errors: found }, text)
+}
+
+/** How to see the topics that no format of a source knows, which are relayed and no error. */
+function unknownTopicsOf({ sourceId, formats, pattern, topics }: ListedSource): string {
+  if (topics.length === 0) return ''
+  const chosen = [
+    ...formats.map(name => `--format ${name}`),
+    ...(pattern === undefined ? [] : [`--pattern '${pattern}'`]),
+  ]
+  const read = topics.map(filter => `-t '${filter}'`).join(' ')
+  return `. A topic that no format knows is not listed; this shows it:\nmosquitto_sub -v ${read} -u ${sourceId} -P <password> | thingwire explain - ${chosen.join(' ')}`
 }

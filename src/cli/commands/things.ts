@@ -43,7 +43,7 @@ export function addThings(program: Command): void {
     .action(create)
   serverCommand(things, 'list', 'List the things that the credential may read.', {
     examples: [
-      ['things list', 'all things, and when each was last seen'],
+      ['things list', 'all things, when each was last seen, and the devices of sources'],
       ['things list --bbox 23,59,24,61 --json', 'things near Porkkala, with their positions'],
     ],
   })
@@ -144,6 +144,7 @@ async function list(
     return await printLine(`no things${advice}`)
   }
   const topics = topicColumn(found)
+  const devices = deviceColumn(found)
   const rows = found.map(({ thingId, name, createdAt, lastSeen, lastWrite, position, ...thing }) => [
     thingId,
     name,
@@ -152,9 +153,20 @@ async function list(
     lastWrite ?? '',
     position ? `${position.lat}, ${position.long}` : '',
     ...topics.cells(thing),
+    ...devices.cells(thing),
   ])
-  const head = ['thing', 'name', 'created', 'last seen', 'last write', 'lat, long', ...topics.head]
-  await printLine(table(head, rows))
+  const head = ['thing', 'name', 'created', 'last seen', 'last write', 'lat, long']
+  await printLine(table([...head, ...topics.head, ...devices.head], rows))
+}
+
+/** The column with the devices of sources that things stand for. The column is left out if it would be empty. */
+function deviceColumn(listed: readonly Pick<ListedThing, 'source'>[]) {
+  const isShown = listed.some(({ source }) => source)
+  return {
+    head: isShown ? ['device'] : [],
+    cells: ({ source }: Pick<ListedThing, 'source'>) =>
+      isShown ? [source ? `${source.device}${source.isGone ? ', gone' : ''}` : ''] : [],
+  }
 }
 
 /** @throws CommandError usage */

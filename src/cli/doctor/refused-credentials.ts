@@ -38,7 +38,7 @@ export async function checkRefusedCredentials(client: ServerClient): Promise<Fin
   const ofTopic =
     'forbidden and not_found mean that a client without a credential used a topic without a token: it must publish on things/<token>/write instead'
   const ofToken =
-    'a device or a command has a wrong, revoked or missing credential, or a session in the place of a token, where the id of the thing belongs; for a device create a new token: thingwire tokens add <thing>; a device of a source needs the password that thingwire sources add <name> has printed'
+    'a device or a command has a wrong, revoked or missing credential, or a session in the place of a token, where the id of the thing belongs; for a device create a new token: thingwire tokens add <thing>; a device of a source needs the password that thingwire sources add <name> has printed, or a new one: thingwire sources password <name>'
   const ofWill =
     'CONNACK 5 can also mean that the server refused a will: then thingwire doctor <thing> names it, and the token is right'
   const isOfTopic = refused.map(text => /forbidden|not_found/.test(text))
