@@ -153,8 +153,8 @@ export const unsaid = new Set([
   'invalid_utf8',
 ])
 
-/** The body of a repeated id is not looked at, no pattern bounds a number in a string, and no schema compares members. */
-const undocumented = /: a known id with|: a (lat|long)itude of "|: a discovered member that is not beside it/
+/** The body of a repeated id is not looked at, and no pattern bounds a number in a string. */
+const undocumented = /: a known id with|: a (lat|long)itude of "/
 
 /** Whether the shape takes what is taken whole, and refuses what is refused for its shape. */
 function isDocumented({ name, steps }: Case): boolean {

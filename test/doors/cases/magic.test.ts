@@ -126,7 +126,7 @@ const badDescriptions: readonly (readonly [what: string, value: unknown])[] = [
   ['decimals in a string', { temperature: { decimals: '1' } }],
   ['true as discovered', { temperature: { unit: '°C', discovered: true } }],
   ['a member name as discovered', { temperature: { unit: '°C', discovered: 'unit' } }],
-  ['a discovered member that is not beside it', { temperature: { unit: '°C', discovered: ['name'] } }],
+  ['an unknown member as discovered', { temperature: { unit: '°C', discovered: ['colour'] } }],
   ['discovered as discovered', { temperature: { discovered: ['discovered'] } }],
   ['a number as the name of a discovered member', { temperature: { unit: '°C', discovered: [0] } }],
   ['a good and a bad description', { depth: { unit: 'm' }, temperature: { unit: 1 } }],
