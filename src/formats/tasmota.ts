@@ -10,7 +10,7 @@ import type {
 } from './format.ts'
 import { LearnedResources } from './learned-resources.ts'
 import { decode, membersOf, nothing, type Payload, readingOf, textOf, unreadable } from './payload.ts'
-import { bareReading, flatten, recordsAt, zonedTime } from './reading.ts'
+import { bareReading, flatten, recordsAt, unixTime, zonedTime } from './reading.ts'
 
 /**
  * Tasmota: `tele/plug/SENSOR` and its neighbours. `tasmota/discovery/<mac>/config` names the topics of a device, its MAC and its texts for
@@ -88,7 +88,7 @@ class TasmotaReader implements SourceReader {
     }
     if (found.length === 0) return nothing
     const fact = this.#resources.factOf(device, found, key => describe(key, members))
-    const readings = [readingOf(known?.device, alias, recordsAt(found, zonedTime(members.Time)))]
+    const readings = [readingOf(known?.device, alias, recordsAt(found, timeOf(members)))]
     return fact
       ? { readings, facts: new Map([[`units ${device}`, fact]]), described: [device] }
       : { readings }
@@ -151,6 +151,11 @@ class TasmotaReader implements SourceReader {
 /** The name in a topic of default form. */
 function nameIn(topic: string): string | undefined {
   return (prefixFirst.exec(topic) ?? prefixLast.exec(topic))?.[1]
+}
+
+/** `SetOption52` gives the text a zone; `Time 2` adds the Unix time, `Time 3` sends it alone. */
+function timeOf({ Time: time, Epoch: epoch }: Readonly<Record<string, unknown>>): string | undefined {
+  return zonedTime(time) ?? unixTime(epoch, 'seconds') ?? unixTime(time, 'seconds')
 }
 
 function splitOnce(text: string): string[] {
