@@ -32,6 +32,8 @@ interface Device {
   readonly off: string
   readonly online: string
   readonly offline: string
+  /** Whether its discovery was emptied. Its topics stay its own: a thing that was made by their name would get what it goes on sending. */
+  readonly isWithdrawn?: boolean
   /** Names of its relays, by key. */
   readonly relays: Readonly<Record<string, string>>
 }
@@ -87,7 +89,9 @@ class TasmotaReader implements SourceReader {
       if (switched.test(reading.key)) reading.value = stateOf(reading.value, known ?? defaults)
     }
     if (found.length === 0) return nothing
-    const fact = this.#resources.factOf(device, found, key => describe(key, members))
+    const fact = known?.isWithdrawn
+      ? undefined
+      : this.#resources.factOf(device, found, key => describe(key, members))
     const readings = [readingOf(known?.device, alias, recordsAt(found, timeOf(members)))]
     return fact
       ? { readings, facts: new Map([[`units ${device}`, fact]]), described: [device] }
@@ -112,7 +116,7 @@ class TasmotaReader implements SourceReader {
   describe(device: string): DeviceDescription | undefined {
     const known = this.#devices.get(device)
     const resources = this.#resources.of(device)
-    if (!known && !resources) return undefined
+    if (known?.isWithdrawn || (!known && !resources)) return undefined
     const named = Object.entries(known?.relays ?? {}).map(([key, name]) => [key, { name }] as const)
     return {
       ...(known?.name !== undefined && { name: known.name }),
@@ -131,16 +135,23 @@ class TasmotaReader implements SourceReader {
 
   #config(mac: string, payload: Payload | undefined): Outcome {
     if (payload?.text === '') {
-      const facts = new Map([`config ${mac}`, `units ${mac}`].map(name => [name, null]))
+      const known = this.#devices.get(mac)
+      const facts = new Map<string, Fact | null>([[`units ${mac}`, null]])
+      facts.set(`config ${mac}`, known ? { ...known, isWithdrawn: true } : null)
       return { readings: [], facts, gone: [mac] }
     }
     const device = payload?.members && deviceOf(mac, payload.members)
     if (!device) return unreadable(payload, 'a JSON object with t, ft and tp')
-    return { readings: [], facts: new Map([[`config ${mac}`, device]]), described: [mac] }
+    const facts = new Map<string, Fact | null>()
+    for (const base of device.bases) {
+      const holder = this.#bases.get(base)
+      if (holder?.isWithdrawn && holder.device !== mac) facts.set(`config ${holder.device}`, null)
+    }
+    return { readings: [], facts: facts.set(`config ${mac}`, device), described: [mac] }
   }
 
   #sensors(mac: string, payload: Payload | undefined): Outcome {
-    if (payload?.text === '') return nothing
+    if (payload?.text === '' || this.#devices.get(mac)?.isWithdrawn) return nothing
     if (!payload?.members) return unreadable(payload, 'a JSON object')
     const shown = membersOf(payload.members.sn) ?? {}
     const fact = this.#resources.factOf(mac, flatten(shown, '', isReading), key => describe(key, shown))

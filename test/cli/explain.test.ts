@@ -152,7 +152,7 @@ describe('thingwire explain, for messages of a source', () => {
       '  announces DC4F22000001: name Plug, alias plug',
       '  device DC4F22000001 (plug)',
       '  says that DC4F22000001 is gone',
-      '  device plug',
+      '  device DC4F22000001 (plug)',
     ])
   })
 

@@ -72,15 +72,46 @@ describe('tasmota', () => {
     expect(before?.device).toBe(after?.alias)
   })
 
-  it('forgets the topics of a device that changes them, and a device whose discovery is emptied', () => {
+  it('forgets the topics of a device that changes them', () => {
     const moved = readerAfter(config, { ...config, payload: { ...config.payload, t: 'lamp' } })
     expect([moved.knows('home/plug/tele/X'), moved.knows('home/lamp/tele/X')]).toEqual([undefined, 'fact'])
-    const emptied = { topic: config.topic, payload: '' }
+  })
+
+  it('keeps the readings of a device whose discovery is emptied together, until it announces itself again', () => {
+    const emptied = ['config', 'sensors'].map(part => ({
+      topic: `tasmota/discovery/2462ABC0FFEE/${part}`,
+      payload: '',
+    }))
     expect(read(readerAfter(config), config.topic, '').gone).toEqual(['2462ABC0FFEE'])
-    const reader = readerAfter(config, emptied)
-    expect([reader.knows('home/plug/tele/X'), reader.describe('2462ABC0FFEE')]).toEqual([
-      undefined,
-      undefined,
+    const reader = readerAfter(config, ...emptied)
+    expect(reader.describe('2462ABC0FFEE')).toBeUndefined()
+    const message = ['home/plug/tele/SENSOR', '{"ENERGY":{"Power":5}}'] as const
+    const reading = {
+      device: '2462ABC0FFEE',
+      alias: 'home/plug',
+      records: [{ key: 'ENERGY.Power', value: 5 }],
+    }
+    // A description would say that the device is there again.
+    expect(read(reader, ...message)).toEqual({ readings: [reading] })
+    expect(read(reader, 'tasmota/discovery/2462ABC0FFEE/sensors', '{"sn":{"ENERGY":{"Power":5}}}')).toEqual({
+      readings: [],
+    })
+    const again = readerAfter(config, ...emptied, config)
+    expect(again.describe('2462ABC0FFEE')?.name).toBe('Plug')
+    expect(read(again, ...message)).toMatchObject({ readings: [reading], described: ['2462ABC0FFEE'] })
+  })
+
+  it('gives the topics of a device whose discovery is emptied to another one that announces them', () => {
+    const emptied = { topic: config.topic, payload: '' }
+    const other = { ...config, topic: 'tasmota/discovery/2462AB000001/config' }
+    const deviceOf = (reader: ReturnType<typeof readerAfter>) =>
+      read(reader, 'home/plug/tele/LWT', 'Online').readings[0]?.device
+    const reader = readerAfter(config, emptied, other)
+    expect(deviceOf(reader)).toBe('2462AB000001')
+    const { facts } = read(readerAfter(config, emptied), other.topic, JSON.stringify(other.payload))
+    expect([...(facts ?? [])].find(([name]) => name === 'config 2462ABC0FFEE')).toEqual([
+      'config 2462ABC0FFEE',
+      null,
     ])
   })
 

@@ -206,7 +206,7 @@ function textOfMessage(explanation: SourceExplanation): string {
       `announces ${wordsOf(device, names)}`,
       ...Object.entries(resources).map(([key, members]) => `  ${wordsOf(key, members)}`),
     ]),
-    ...(announced.length === 0 ? facts.map(name => `announces ${name}`) : []),
+    ...(announced.length === 0 && gone.length === 0 ? facts.map(name => `announces ${name}`) : []),
     ...gone.map(device => `says that ${device} is gone`),
     ...unread.map(({ place, reason }) => `not stored: ${place === '' ? '' : `${place}: `}${reason}`),
   ]
