@@ -31,6 +31,17 @@ export function textOf(value: unknown, longest = 200): string | undefined {
   return typeof value === 'string' && value !== '' && value.length <= longest ? value : undefined
 }
 
+/** What `$meta` takes of the texts of a description (contract §5.3), characters. */
+export const longestName = 100
+export const longestUnit = 32
+export const longestKind = 64
+
+/** The begin of a name that is too long for a description. */
+export function cutName(name: string): string {
+  // Half of a surrogate pair is no character.
+  return name.length <= longestName ? name : name.slice(0, longestName).replace(/[\uD800-\uDBFF]$/, '')
+}
+
 /** The records of a device. @param identifier undefined: the device is known by its name alone @param name the name in its topics */
 export function readingOf(
   identifier: string | undefined,

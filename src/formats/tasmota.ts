@@ -9,7 +9,16 @@ import type {
   SourceReader,
 } from './format.ts'
 import { LearnedResources } from './learned-resources.ts'
-import { decode, membersOf, nothing, type Payload, readingOf, textOf, unreadable } from './payload.ts'
+import {
+  cutName,
+  decode,
+  membersOf,
+  nothing,
+  type Payload,
+  readingOf,
+  textOf,
+  unreadable,
+} from './payload.ts'
 import { bareReading, flatten, recordsAt, unixTime, zonedTime } from './reading.ts'
 
 /**
@@ -220,7 +229,7 @@ function deviceOf(mac: string, config: Readonly<Record<string, unknown>>): (Devi
 function relayNames(friendlyNames: unknown): Device['relays'] {
   const names = Array.isArray(friendlyNames) ? friendlyNames.slice(0, 32).map(name => textOf(name)) : []
   const given = names.flatMap((name, index) =>
-    name === undefined ? [] : [[`POWER${index + 1}`, name] as const],
+    name === undefined ? [] : [[`POWER${index + 1}`, cutName(name)] as const],
   )
   return given.length > 1 ? Object.fromEntries(given) : {}
 }

@@ -10,7 +10,17 @@ import type {
   SourceReader,
 } from './format.ts'
 import { mostResources } from './learned-resources.ts'
-import { decode, membersOf, nothing, type Payload, readingOf, textOf, unreadable } from './payload.ts'
+import {
+  cutName,
+  decode,
+  longestUnit,
+  membersOf,
+  nothing,
+  type Payload,
+  readingOf,
+  textOf,
+  unreadable,
+} from './payload.ts'
 import { bareReading, flatten, keyOf, recordsAt, unixTime, zonedTime } from './reading.ts'
 
 /**
@@ -29,7 +39,6 @@ const mostMistakes = 20
 const longestBase = 200
 /** An IEEE address is 18 characters. */
 const longestAddress = 64
-const longestUnit = 32
 const deepestExpose = 8
 
 /** A fact: a device of a list. */
@@ -277,7 +286,7 @@ function descriptionOf(expose: Readonly<Record<string, unknown>>): ResourceDescr
   const unit = textOf(expose.unit, longestUnit)
   const kind = kinds.get(expose.name) ?? kindsByUnit.get(unit)
   return {
-    ...(name !== undefined && { name }),
+    ...(name !== undefined && { name: cutName(name) }),
     ...(unit !== undefined && { unit }),
     ...(kind !== undefined && { kind }),
     ...(kindsByUnit.get(unit) === 'energy' && { total: true }),

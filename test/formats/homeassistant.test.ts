@@ -250,6 +250,45 @@ describe('homeassistant', () => {
     }
   })
 
+  it('cuts a name that is too long for a description, and leaves out a unit and a kind that are', () => {
+    const { unread, describe } = play(
+      homeAssistant,
+      announced({
+        'device/plug': {
+          dev: plug,
+          stat_t: 'plug/state',
+          cmps: {
+            p: {
+              p: 'sensor',
+              val_tpl: '{{ value_json.power }}',
+              unit_of_meas: 'u'.repeat(33),
+              dev_cla: 'k'.repeat(65),
+              name: `${'x'.repeat(99)}😀`,
+              sug_dsp_prc: 11,
+            },
+            v: {
+              p: 'sensor',
+              val_tpl: '{{ value_json.voltage }}',
+              unit_of_meas: 'u'.repeat(32),
+              dev_cla: 'k'.repeat(64),
+              name: 'x'.repeat(250),
+            },
+            c: { p: 'sensor', val_tpl: '{{ value_json.current }}', name: 'Plug ' },
+          },
+        },
+      }),
+    )
+    expect(describe('plug')?.resources).toEqual({
+      power: { name: 'x'.repeat(99) },
+      voltage: { name: 'x'.repeat(100), unit: 'u'.repeat(32), kind: 'k'.repeat(64) },
+      current: { name: 'Plug ' },
+    })
+    expect(unread).toEqual([
+      { place: 'components.p.unit_of_measurement', reason: 'must be at most 32 characters, but it is 33' },
+      { place: 'components.p.device_class', reason: 'must be at most 64 characters, but it is 65' },
+    ])
+  })
+
   it('leaves out descriptions of keys that no description may have', () => {
     const { records, describe } = play(
       homeAssistant,

@@ -115,6 +115,15 @@ describe('tasmota', () => {
     ])
   })
 
+  it('cuts names of relays that are longer than a description takes', () => {
+    const fn = ['x'.repeat(101), 'Fan']
+    const reader = readerAfter({ ...config, payload: { ...config.payload, fn } })
+    expect(reader.describe('2462ABC0FFEE')?.resources).toEqual({
+      POWER1: { name: 'x'.repeat(100) },
+      POWER2: { name: 'Fan' },
+    })
+  })
+
   it('teaches units once, and again when the device changes its unit', () => {
     const sensor = (unit: string) => `{"DHT11":{"Temperature":21},"TempUnit":"${unit}"}`
     const reader = readerAfter({ topic: 'tele/air/SENSOR', payload: sensor('C') })

@@ -94,6 +94,19 @@ describe('zigbee2mqtt', () => {
     expect(taught).toHaveLength(1)
   })
 
+  it('gives descriptions that are not too long', () => {
+    const expose = {
+      type: 'numeric',
+      property: 'power',
+      label: 'x'.repeat(90),
+      endpoint: 'y'.repeat(20),
+      unit: 'u'.repeat(33),
+    }
+    expect(readerAfter([entry('0x1', 'a', [expose])]).describe('0x1')?.resources).toEqual({
+      power: { name: `${'x'.repeat(90)} ${'y'.repeat(9)}` },
+    })
+  })
+
   it('leaves devices of another base alone', () => {
     const reader = readerAfter([entry('0x1', 'a')])
     expect(read(reader, 'other/bridge/devices', [entry('0x2', 'a')]).gone).toEqual([])

@@ -1,5 +1,5 @@
 import type { Unread } from '../format.ts'
-import { membersOf, textOf } from '../payload.ts'
+import { cutName, longestKind, longestUnit, membersOf, textOf } from '../payload.ts'
 import { keyOf } from '../reading.ts'
 import { type Path, readTemplate } from './template.ts'
 
@@ -68,6 +68,8 @@ const stateTopic = /^(?:\+\/){0,3}[^+#]+$/
 /** Maximum number of characters of all templates of a message. A device with 1,000 entities has 50,000. */
 const mostTemplates = 65_536
 const mostDecimals = 10
+/** Maximum length of the name of an entity that is read, characters. Of one that is too long for a description the begin is kept. */
+const longestEntityName = 1_000
 /** A Zigbee address at the end of an identifier, `zigbee2mqtt_0x00158d00018255df`. */
 const zigbeeAddress = /_(0x[0-9a-f]{16})$/
 
@@ -123,7 +125,11 @@ export function readConfig(
   const add = (platform: unknown, members: Members, part: string, place: string) => {
     const found = entityOf(platform, members, part, shared)
     if (found && 'reason' in found) unread.push({ place: place + found.place, reason: found.reason })
-    else if (found) entities.push(found)
+    else if (found) {
+      entities.push(found)
+      for (const mistake of overlong(members))
+        unread.push({ place: place + mistake.place, reason: mistake.reason })
+    }
   }
   if (component === 'device') {
     const parts = Object.entries(membersOf(config.components ?? config.cmps) ?? {})
@@ -189,7 +195,7 @@ function entityOf(
   if ('reason' in reading) return { place: 'value_template', reason: reading.reason }
   const { path, computes } = reading
   const isSwitch = !computes && (platform === 'binary_sensor' || platform === 'switch')
-  const unit = textOf(members.unit_of_measurement ?? members.unit_of_meas)
+  const unit = textOf(unitOf(members))
   const stateClass = textOf(members.state_class ?? members.stat_cla)
   const decimals = members.suggested_display_precision ?? members.sug_dsp_prc ?? reading.decimals
   const isNumber = platform === 'number' || (platform === 'sensor' && (unit ?? stateClass) !== undefined)
@@ -210,8 +216,8 @@ function entityOf(
       ? spelled(members.state_off ?? members.stat_off ?? members.payload_off ?? members.pl_off, 'OFF')
       : undefined,
     name: nameOf(members.name, shared.name),
-    unit: computes ? undefined : unit,
-    kind: computes ? undefined : textOf(members.device_class ?? members.dev_cla),
+    unit: computes ? undefined : textOf(unit, longestUnit),
+    kind: computes ? undefined : textOf(kindOf(members), longestKind),
     total: (!computes && stateClass?.startsWith('total')) || undefined,
     decimals: computes || !isDecimals(decimals) ? undefined : decimals,
     hidden: (members.enabled_by_default ?? members.en) === false || undefined,
@@ -221,6 +227,19 @@ function entityOf(
 }
 
 const bare = { path: [], key: '', computes: false, decimals: undefined }
+
+const unitOf = (members: Members) => members.unit_of_measurement ?? members.unit_of_meas
+const kindOf = (members: Members) => members.device_class ?? members.dev_cla
+
+/** Texts that no description takes. */
+function* overlong(members: Members): Generator<Unread> {
+  for (const [place, text, most] of [
+    ['unit_of_measurement', unitOf(members), longestUnit],
+    ['device_class', kindOf(members), longestKind],
+  ] as const)
+    if (typeof text === 'string' && text.length > most)
+      yield { place, reason: `must be at most ${most} characters, but it is ${text.length}` }
+}
 
 /** The state topic; `~` at its beginning or end stands for the member `~`. */
 function stateTopicOf(members: Members, config: Members): string | undefined {
@@ -250,9 +269,10 @@ const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, '_')
 
 /** The name of an entity, without the name of its device in front; null stands for the name of the device. */
 function nameOf(name: unknown, device: string | undefined): string | undefined {
-  if (name === null) return device
-  const text = textOf(name)
-  return device !== undefined && text?.startsWith(`${device} `) ? text.slice(device.length + 1) : text
+  const text = name === null ? device : textOf(name, longestEntityName)
+  if (text === undefined) return undefined
+  const own = device !== undefined && text.startsWith(`${device} `) ? text.slice(device.length + 1) : text
+  return cutName(own || text)
 }
 
 function isDecimals(value: unknown): value is number {
