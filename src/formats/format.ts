@@ -99,14 +99,14 @@ export function wholeOf(outcome: Outcome): Outcome {
   }
 }
 
-/** A member of `$meta` (contract §5.3), as a device describes it. */
+/** A member of `$meta` (contract §5.3), as a device describes it. Null removes what the device has said before. */
 export interface ResourceDescription {
-  readonly name?: string
-  readonly unit?: string
-  readonly kind?: string
-  readonly total?: boolean
-  readonly decimals?: number
-  readonly hidden?: boolean
+  readonly name?: string | null
+  readonly unit?: string | null
+  readonly kind?: string | null
+  readonly total?: boolean | null
+  readonly decimals?: number | null
+  readonly hidden?: boolean | null
 }
 
 export interface DeviceDescription {

@@ -246,7 +246,31 @@ describe('homeassistant', () => {
     ]) {
       const { records, describe } = play(homeAssistant, announced(configs, { 'plug/state': { power: 1200 } }))
       expect(records.get('plug')).toEqual([{ key: 'power', value: 1200 }])
-      expect(describe('plug')?.resources).toEqual({ power: { unit: 'W' } })
+      // The first announcement may have been written as a description before the second one came.
+      expect(describe('plug')?.resources).toEqual({ power: { unit: 'W', name: null } })
+    }
+  })
+
+  it('describes a member by the entity that gives it as it is, by its own name', () => {
+    const fahrenheit = {
+      ...pulse,
+      value_template: '{{ value_json.t }}',
+      unit_of_measurement: '°F',
+      name: 'TF',
+    }
+    const celsius = {
+      ...fahrenheit,
+      value_template: '{{ ((value_json.t - 32) * 5 / 9)|round(1) }}',
+      unit_of_measurement: '°C',
+      name: 'TC',
+    }
+    for (const configs of [
+      { 'sensor/tc': celsius, 'sensor/tf': fahrenheit },
+      { 'sensor/tf': fahrenheit, 'sensor/tc': celsius },
+    ]) {
+      expect(play(homeAssistant, announced(configs)).describe('plug')?.resources).toEqual({
+        t: { name: 'TF', unit: '°F' },
+      })
     }
   })
 

@@ -216,7 +216,7 @@ function textOfMessage(explanation: SourceExplanation): string {
 
 /** Such as `temperature: unit °C, decimals 1`. */
 function wordsOf(subject: string, members: object): string {
-  const words = Object.entries(members).map(([name, value]) => `${name} ${value}`)
+  const words = Object.entries(members).flatMap(([name, value]) => (value === null ? [] : `${name} ${value}`))
   return words.length === 0 ? subject : `${subject}: ${words.join(', ')}`
 }
 

@@ -91,6 +91,7 @@ class HomeAssistantReader implements SourceReader {
     const known = this.#devices.get(device)
     if (!known) return undefined
     const best = new Map<string, Entity>()
+    const others: Entity[] = []
     let name: string | undefined
     let alias: string | undefined
     for (const learned of known.messages.values()) {
@@ -98,12 +99,18 @@ class HomeAssistantReader implements SourceReader {
       alias ??= learned.alias
       for (const entity of learned.entities) {
         const former = best.get(entity.key)
-        if (!former || isBetter(entity, former)) best.set(entity.key, entity)
+        const isBest = !former || isBetter(entity, former)
+        if (isBest) best.set(entity.key, entity)
+        if (former) others.push(isBest ? former : entity)
       }
     }
-    const resources = [...best]
-      .filter(([key]) => !reserved.has(key))
-      .map(([key, entity]) => [key, descriptionOf(entity)])
+    const resources = new Map<string, ResourceDescription>()
+    for (const [key, entity] of best) if (!reserved.has(key)) resources.set(key, descriptionOf(entity))
+    // Another entity of the member may have been announced, and written as its description, before the best one.
+    for (const other of others) {
+      const described = resources.get(other.key)
+      if (described) resources.set(other.key, { ...withoutValues(descriptionOf(other)), ...described })
+    }
     return {
       ...(name !== undefined && { name }),
       ...(alias !== undefined && { alias }),
@@ -198,6 +205,10 @@ const plainMembers = [
 
 function isSamePath({ path }: Entity, other: Entity): boolean {
   return path.length === other.path.length && path.every((name, at) => other.path[at] === name)
+}
+
+function withoutValues(description: ResourceDescription): ResourceDescription {
+  return Object.fromEntries(Object.keys(description).map(name => [name, null]))
 }
 
 function descriptionOf({ name, unit, kind, total, decimals, hidden }: Entity): ResourceDescription {
