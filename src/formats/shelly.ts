@@ -31,6 +31,10 @@ const service = /^(.+)\/status\/([a-z][a-z0-9_]*(?::\d+)?)$/
 const presence = /^(.+)\/online$/
 const firstGeneration = /^shellies\/([^/]+)\/(.+)$/
 
+/** Components whose events are readings; those of others are about firmware, scripts and settings. */
+const pushed = /^(?:input|bthomedevice|bthomesensor):\d+$/
+/** Maximum number of events that are read of one notification. */
+const mostEvents = 1_000
 const unwanted = /^(?:id|source|by_minute|minute_ts|tF|.*_rev)$/
 /** Topics of the first generation that carry no reading: commands, and what a device says of its firmware. */
 const noReading = /^(?:announce|settings|command|rpc|debug\/.*|.*\/(?:command|set))$/
@@ -72,9 +76,13 @@ class ShellyReader implements SourceReader {
       const status = membersOf(params)
       if (typeof method !== 'string' || sender === undefined)
         return unreadable(decoded, 'an object with src and method')
-      if (!/^Notify(?:Full)?Status$/.test(method) || !status) return nothing
+      if (!/^Notify(?:(?:Full)?Status|Event)$/.test(method) || !status) return nothing
       const isWanted = (member: string, name: string) => member !== 'ts' && !unwanted.test(name)
-      const records = recordsAt(flatten(status, '', isWanted), unixTime(status.ts, 'seconds'))
+      const datetime = unixTime(status.ts, 'seconds')
+      const records =
+        method === 'NotifyEvent'
+          ? eventsOf(status.events, datetime)
+          : recordsAt(flatten(status, '', isWanted), datetime)
       const outcome = this.#outcomeOf(sender, alias, records)
       if (sender === (known ?? alias)) return outcome
       return {
@@ -148,12 +156,30 @@ function nameOf(prefix: string): string {
   return id.test(last) ? last : prefix.replace(/^shellies\/(?=.)/, '')
 }
 
+/**
+ * What a person has done to a button, which the status does not show: `input_0.event` is `single_push`. A Bluetooth remote names the button, too (`idx`).
+ *
+ * @param datetime the time of the notification, if it is certain
+ */
+function eventsOf(events: unknown, datetime: string | undefined): readonly SentRecord[] {
+  const records: SentRecord[] = []
+  for (const event of Array.isArray(events) ? events.slice(0, mostEvents) : []) {
+    const { component: source, event: name, idx, ts } = membersOf(event) ?? {}
+    const isRead = typeof source === 'string' && pushed.test(source) && textOf(name) !== undefined
+    if (!isRead || name === 'config_changed') continue
+    const found = flatten({ event: name, idx }, source)
+    records.push(...recordsAt(found, unixTime(ts, 'seconds') ?? datetime))
+  }
+  return records
+}
+
 /** Readings of the first generation. @param path the levels behind the name of the device */
-function valuesOf(path: string, { text, members }: Payload): readonly SentRecord[] {
+function valuesOf(path: string, { text, json, members }: Payload): readonly SentRecord[] {
   if (noReading.test(path)) return []
   const prefix = path.replaceAll('/', '.')
   if (members)
     return flatten(members, prefix, (below, name) => !unwanted.test(name) && !ofFirmware.test(below))
+  if (Array.isArray(json)) return [{ key: keyOf(prefix), value: json }]
   const value = text === 'on' || text === 'off' ? text === 'on' : bareReading(text)
   // A sensor that is not connected sends 999, and a roller that is not calibrated the position -1.
   const isNone = /(?:temperature|humidity)(?:_f)?(?:\.\d+)?$/.test(prefix)
@@ -249,7 +275,9 @@ const firstQuantities = new Map<string, ResourceDescription>([
   ['temperature_f', fahrenheit],
   ['ext_temperature', temperature],
   ['ext_temperature_f', fahrenheit],
+  ['ext_temperatures.tC', temperature],
   ['ext_humidity', humidity],
+  ['ext_humidities.hum', humidity],
   ['voltage', voltage],
   ['adc', voltage],
   ['sensor.humidity', humidity],

@@ -80,6 +80,12 @@ describe('shelly', () => {
     ['shellies/shelly1-B929CC/ext_temperature/0', '999', []],
     ['shellies/shelly1-B929CC/relay/0/power', '999', [{ key: 'relay.0.power', value: 999 }]],
     ['shellies/shelly1-B929CC/settings', '{"mqtt":{"user":"house"}}', []],
+    [
+      'shellies/shellyht-F3A1B2/sensor/act_reasons',
+      '["sensor"]',
+      [{ key: 'sensor.act_reasons', value: ['sensor'] }],
+    ],
+    ['shellies/shellyht-F3A1B2/sensor/act_reasons', '[]', [{ key: 'sensor.act_reasons', value: [] }]],
     ['shellies/shelly1-B929CC/online', 'false', [{ key: 'online', value: false }]],
     ['shellies/shelly1-B929CC/input/0', '', []],
   ])('reads %s %j', (topic, payload, records) => {
@@ -93,6 +99,43 @@ describe('shelly', () => {
     [`${id}/status/switch:0`, 'on', 'must be a JSON object, but it is not JSON'],
   ])('lists what it cannot read on %s', (topic, payload, reason) => {
     expect(read(topic, payload)).toEqual({ readings: [], unread: [{ place: '', reason }] })
+  })
+
+  it.each([
+    [
+      'the time of the notification, if that of the event is not certain',
+      { ts: 1631266595.44, events: [{ component: 'input:0', event: 'long_push', ts: 5 }] },
+      [{ key: 'input_0.event', value: 'long_push', datetime: '2021-09-10T09:36:35.440Z' }],
+    ],
+    [
+      'no time, if none is certain',
+      { events: [{ component: 'input:100', event: 'toggle', state: true }] },
+      [{ key: 'input_100.event', value: 'toggle' }],
+    ],
+    [
+      'the button of a Bluetooth device',
+      { events: [{ component: 'bthomedevice:200', event: 'single_push', idx: 2 }] },
+      [
+        { key: 'bthomedevice_200.event', value: 'single_push' },
+        { key: 'bthomedevice_200.idx', value: 2 },
+      ],
+    ],
+    [
+      'no event of firmware and configuration',
+      {
+        events: [
+          { component: 'input:0', event: 'config_changed' },
+          { component: 'sys', event: 'ota_begin' },
+          { component: 'input:0' },
+          null,
+        ],
+      },
+      [],
+    ],
+    ['nothing of events that are no list', { events: {} }, []],
+  ])('reads of events %s', (_, params, records) => {
+    const payload = JSON.stringify({ src: id, dst: `${id}/events`, method: 'NotifyEvent', params })
+    expect(read(`${id}/events/rpc`, payload).readings.flatMap(reading => reading.records)).toEqual(records)
   })
 
   it('reads no command and no answer', () => {
