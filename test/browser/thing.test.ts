@@ -114,6 +114,43 @@ describe('the page of a thing', () => {
     await expect.poll(() => keys.allTextContents()).toEqual(['uptime', 'Wine ds18b20.temperature'])
   })
 
+  it('takes name, unit, kind and decimals where they are shown, from who may write', async () => {
+    const thing = await createNamedThing(server(), 'plain')
+    const values = [
+      { key: 'probe', value: 21.456 },
+      { key: 'front', value: true },
+    ]
+    await write(server(), thing, { values })
+    const page = await open(thing)
+    const readings = region(page, 'Readings')
+    await readings.getByRole('button', { name: 'probe' }).click()
+    await region(page, 'probe').getByRole('button', { name: 'Describe' }).click()
+    const form = page.getByRole('form', { name: 'Describe probe' })
+    await form.getByLabel('Name').fill('Cellar')
+    await form.getByLabel('Unit').fill('°C')
+    await form.getByLabel('Decimals').fill('1')
+    await form.getByRole('button', { name: 'Save' }).click()
+    await expectText(region(page, 'Cellar').getByRole('status').first(), '21.5 °C')
+    expect(await form.count()).toBe(0)
+    // What is emptied is removed.
+    await region(page, 'Cellar').getByRole('button', { name: 'Describe' }).click()
+    await form.getByLabel('Unit').fill('')
+    await form.getByRole('button', { name: 'Save' }).click()
+    await expect.poll(() => region(page, 'Cellar').getByRole('status').first().textContent()).toBe('21.5')
+
+    await readings.getByRole('button', { name: 'front' }).click()
+    await region(page, 'front').getByRole('button', { name: 'Describe' }).click()
+    const door = page.getByRole('form', { name: 'Describe front' })
+    await door.getByLabel('Kind').fill('door')
+    await door.getByLabel('Kind').press('Enter')
+    await expectText(region(page, 'front').getByRole('status').first(), 'open')
+
+    const reader = await browser.open(`${server().url}/#/things/${thing.thingId}`)
+    await signIn(reader, await createSession(server(), [thing.thingId], 'read'))
+    await region(reader, 'Readings').waitFor()
+    expect(await reader.getByRole('button', { name: 'Describe' }).count()).toBe(0)
+  })
+
   it('reads older data where the chart is zoomed out, and finer data where it is zoomed in', async () => {
     const page = await open(boat)
     await page.getByRole('button', { name: 'depth_m', exact: true }).click()

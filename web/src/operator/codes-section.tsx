@@ -6,13 +6,13 @@ import {
   removeActivationCode,
 } from '../api/admin.ts'
 import type { Api } from '../api/http.ts'
-import { CopyButton } from '../copy-button.tsx'
+import { CopyButton } from '../controls/copy-button.tsx'
+import { Problem } from '../controls/problem.tsx'
+import { useAction } from '../controls/use-action.ts'
 import type { SignedIn } from '../session/signed-in.ts'
 import { Moment } from '../time/moment.tsx'
 import { Confirm } from './confirm.tsx'
-import { Problem } from './problem.tsx'
 import { QrCode } from './qr-code.tsx'
-import { useAction } from './use-action.ts'
 import { useList } from './use-list.ts'
 
 const codesAtFirst = 20

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
-import { Problem } from './problem.tsx'
-import { useAction } from './use-action.ts'
+import { Problem } from '../controls/problem.tsx'
+import { useAction } from '../controls/use-action.ts'
 
 interface ConfirmProps {
   /** The question, such as `Delete this code?` */

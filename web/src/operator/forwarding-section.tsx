@@ -1,8 +1,8 @@
 import { type Forwarding, readForwarding } from '../api/admin.ts'
+import { Problem } from '../controls/problem.tsx'
 import type { SignedIn } from '../session/signed-in.ts'
 import { Moment } from '../time/moment.tsx'
 import { formatBytes } from './figures/format.ts'
-import { Problem } from './problem.tsx'
 import { useList } from './use-list.ts'
 
 /** Milliseconds. */

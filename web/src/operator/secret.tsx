@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { CopyButton } from '../copy-button.tsx'
+import { CopyButton } from '../controls/copy-button.tsx'
 import { connectHash } from '../route.ts'
 import type { ReachProblem } from '../thing/connect/host.ts'
 import { ReachNotice } from '../thing/connect/reach-notice.tsx'

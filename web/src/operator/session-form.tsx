@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
 import { createSession, type NewSession } from '../api/admin.ts'
 import type { Api } from '../api/http.ts'
-import { Problem } from './problem.tsx'
+import { Problem } from '../controls/problem.tsx'
+import { useAction } from '../controls/use-action.ts'
 import { ThingPicker } from './thing-picker.tsx'
-import { useAction } from './use-action.ts'
 
 const hour = 3600
 const day = 24 * hour

@@ -1,16 +1,16 @@
 import { useState } from 'preact/hooks'
 import { listSessions, type NewSession, removeSession, type SessionSummary } from '../api/admin.ts'
 import type { Api } from '../api/http.ts'
+import { Problem } from '../controls/problem.tsx'
+import { useAction } from '../controls/use-action.ts'
 import { linkOf } from '../session/link-session.ts'
 import type { SignedIn } from '../session/signed-in.ts'
 import { linkProblem } from '../thing/connect/host.ts'
 import { useServerFacts } from '../thing/connect/server-facts.ts'
 import { Moment } from '../time/moment.tsx'
 import { Confirm } from './confirm.tsx'
-import { Problem } from './problem.tsx'
 import { Secret } from './secret.tsx'
 import { SessionForm } from './session-form.tsx'
-import { useAction } from './use-action.ts'
 import { useList } from './use-list.ts'
 
 /** Sessions, which are credentials for people, pages and apps. */

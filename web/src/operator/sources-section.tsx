@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { listSources, listUnread, removeSource, type SourceSummary } from '../api/sources.ts'
+import { Problem } from '../controls/problem.tsx'
 import type { SignedIn } from '../session/signed-in.ts'
 import { ConnectSource, SourceChoice } from '../sources/connect-source.tsx'
 import type { SourceKind } from '../sources/kinds.ts'
@@ -8,7 +9,6 @@ import { useServerFacts } from '../thing/connect/server-facts.ts'
 import { useAllThings } from '../things/use-all-things.ts'
 import { Moment } from '../time/moment.tsx'
 import { Confirm } from './confirm.tsx'
-import { Problem } from './problem.tsx'
 import { useList } from './use-list.ts'
 
 const sourcesAtFirst = 20

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { type Api, ApiError } from '../api/http.ts'
+import { Problem } from '../controls/problem.tsx'
 import { fetchAllThings } from '../things/all-things.ts'
-import { Problem } from './problem.tsx'
 
 const thingsShown = 20
 /** Milliseconds without typing after which the search begins. */

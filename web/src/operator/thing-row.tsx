@@ -2,14 +2,14 @@ import { useState } from 'preact/hooks'
 import { removeThing, renameThing } from '../api/admin.ts'
 import type { Api } from '../api/http.ts'
 import type { ThingSummary } from '../api/things.ts'
+import { Problem } from '../controls/problem.tsx'
+import { useAction } from '../controls/use-action.ts'
 import { thingHash } from '../route.ts'
 import type { SignedIn } from '../session/signed-in.ts'
 import { lastHeardOf } from '../things/silence.ts'
 import { Age } from '../time/moment.tsx'
 import { Confirm } from './confirm.tsx'
-import { Problem } from './problem.tsx'
 import { Tokens } from './tokens.tsx'
-import { useAction } from './use-action.ts'
 
 interface ThingRowProps {
   readonly signedIn: Pick<SignedIn, 'api' | 'live'>

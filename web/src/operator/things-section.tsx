@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks'
 import { createThing, listThings, type NewThing } from '../api/admin.ts'
 import type { Api } from '../api/http.ts'
+import { Problem } from '../controls/problem.tsx'
+import { useAction } from '../controls/use-action.ts'
 import type { SignedIn } from '../session/signed-in.ts'
 import { keepThingToken } from '../session/thing-tokens.ts'
 import { useAllThings } from '../things/use-all-things.ts'
-import { Problem } from './problem.tsx'
 import { Secret, type SecretProps } from './secret.tsx'
 import { ThingRow } from './thing-row.tsx'
-import { useAction } from './use-action.ts'
 
 const thingsPerPage = 20
 

@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks'
 import { addToken, listTokens, removeToken, type TokenSummary } from '../api/admin.ts'
+import { Problem } from '../controls/problem.tsx'
+import { useAction } from '../controls/use-action.ts'
 import type { SignedIn } from '../session/signed-in.ts'
 import { keepThingToken } from '../session/thing-tokens.ts'
 import { Moment } from '../time/moment.tsx'
 import { Confirm } from './confirm.tsx'
-import { Problem } from './problem.tsx'
 import { Secret } from './secret.tsx'
-import { useAction } from './use-action.ts'
 import { useList } from './use-list.ts'
 
 interface TokensProps {

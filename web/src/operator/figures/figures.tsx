@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
+import { Problem } from '../../controls/problem.tsx'
 import { Moment } from '../../time/moment.tsx'
-import { Problem } from '../problem.tsx'
 import { type Figure, figures } from './catalogue.ts'
 import { type Point, type Refusals, refusalsOf, rejectedConnectionsOf } from './history.ts'
 import { Sparkline } from './sparkline.tsx'

@@ -1,5 +1,5 @@
 import { formatMoment } from '../../time/format.ts'
-import { type Description, measured } from '../description.ts'
+import { averaged, type Description, measured } from '../description.ts'
 import { formatNumber } from '../resources/format-value.ts'
 import type { Interval } from './interval.ts'
 import type { Point } from './series.ts'
@@ -16,7 +16,7 @@ export function PointReadout({ point, interval, description }: PointReadoutProps
   const { time, average, lowest, highest } = point
   return (
     <span class="readout">
-      {formatMoment(time)} <strong>{measured(average, description)}</strong>
+      {formatMoment(time)} <strong>{averaged(average, point, description)}</strong>
       {lowest !== highest &&
         ` (average; ${formatNumber(lowest, description.decimals)} to ${measured(highest, description)})`}
     </span>

@@ -1,5 +1,5 @@
 import { formatMoment } from '../../time/format.ts'
-import type { Description } from '../description.ts'
+import { averaged, type Description } from '../description.ts'
 import { formatNumber } from '../resources/format-value.ts'
 import type { Series } from './series.ts'
 
@@ -41,7 +41,9 @@ export function PointsTable({ series: { points, interval }, description }: Point
               <td class="time">{formatMoment(point.time)}</td>
               {Object.values(columns).map(member => (
                 <td key={member} class="numeric">
-                  {formatNumber(point[member], decimals)}
+                  {member === 'average'
+                    ? averaged(point.average, point, { ...(decimals !== undefined && { decimals }) })
+                    : formatNumber(point[member], decimals)}
                 </td>
               ))}
             </tr>

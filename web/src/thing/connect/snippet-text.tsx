@@ -1,4 +1,4 @@
-import { CopyButton } from '../../copy-button.tsx'
+import { CopyButton } from '../../controls/copy-button.tsx'
 import type { Snippet } from './snippet.ts'
 
 interface SnippetTextProps {

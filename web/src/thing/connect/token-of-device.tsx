@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { addToken } from '../../api/admin.ts'
 import type { Api } from '../../api/http.ts'
 import type { Principal } from '../../api/principal.ts'
-import { CopyButton } from '../../copy-button.tsx'
+import { CopyButton } from '../../controls/copy-button.tsx'
 import { placeholder, tokenProblem, typedToken } from './device-token.ts'
 
 interface TokenOfDeviceProps {

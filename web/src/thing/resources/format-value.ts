@@ -23,6 +23,11 @@ export function formatNumber(value: number, decimals?: number): string {
   return rounded === value ? shown : `≈${shown}`
 }
 
+/** Decimals that a number is shown with; undefined if it has an exponent. */
+export function decimalsOf(value: number): number | undefined {
+  return /^≈?-?\d+\.?(\d*)$/.exec(formatNumber(value))?.[1]?.length
+}
+
 /** Rounds to 7 significant digits, but keeps all digits of the integer part. */
 function roundedNumber(value: number): number {
   const integer = Math.round(value)

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { lazily } from '../../lazily.tsx'
 import type { SignedIn } from '../../session/signed-in.ts'
 import { Age, Moment } from '../../time/moment.tsx'
@@ -9,6 +9,10 @@ import { RecordValue } from './record-value.tsx'
 const Chart = lazily(() => import('../chart/chart.tsx').then(({ Chart }) => Chart))
 /** Loads the code of the chart in advance, because most things need it. */
 export const preloadChart = Chart.preload
+
+const DescribeResource = lazily(() =>
+  import('./describe-resource.tsx').then(({ DescribeResource }) => DescribeResource),
+)
 
 const NewestRecords = lazily(() => import('./newest-records.tsx').then(({ NewestRecords }) => NewestRecords))
 
@@ -32,6 +36,9 @@ export function SelectedResource(props: SelectedResourceProps) {
     if (props.wasChosen) section.current?.scrollIntoView({ block: 'nearest' })
   }, [props.wasChosen])
   const isChart = useRef(false)
+  const [isDescribed, setDescribed] = useState(false)
+  const { api, principal } = props.signedIn
+  const mayWrite = principal.kind !== 'session' || principal.access === 'write'
   const record = props.values.of(props.resourceKey)?.value
   if (!record) return null
   const description = props.values.descriptionOf(props.resourceKey)
@@ -53,7 +60,26 @@ export function SelectedResource(props: SelectedResourceProps) {
         <span class="muted">
           <Age milliseconds={milliseconds} /> (<Moment milliseconds={milliseconds} />)
         </span>
+        {mayWrite && (
+          <button
+            type="button"
+            class="quiet"
+            aria-expanded={isDescribed}
+            title="Its name, unit and decimals"
+            onClick={() => setDescribed(!isDescribed)}
+          >
+            Describe
+          </button>
+        )}
       </div>
+      {isDescribed && (
+        <DescribeResource
+          {...{ api, description }}
+          thingId={props.thingId}
+          resourceKey={props.resourceKey}
+          onDone={() => setDescribed(false)}
+        />
+      )}
       {isObject && (
         <output aria-live="off">
           <pre class="scroll">{JSON.stringify(record.value, null, 2)}</pre>

@@ -9,7 +9,7 @@ interface Action {
   run(action: () => Promise<void>): Promise<void>
 }
 
-/** Runs actions of the operator, one at a time. */
+/** Runs actions of the user, one at a time. */
 export function useAction(): Action {
   const [isBusy, setBusy] = useState(false)
   const [problem, setProblem] = useState<string>()
