@@ -4,7 +4,7 @@ import { type Thing, write } from '../helpers/http-client.ts'
 import { serverOfTests } from '../helpers/of-test.ts'
 import { TestBrowser } from './browser.ts'
 import { chartPixels } from './chart-pixels.ts'
-import { chartPoints, createNamedThing, signIn } from './dashboard.ts'
+import { chartPoints, createNamedThing, expectText, signIn } from './dashboard.ts'
 import { watchDrawnTexts } from './drawn-texts.ts'
 
 const server = serverOfTests()
@@ -44,6 +44,25 @@ it.each([20, 300, 308, -30])('a chart of values of 1e%i has labels with that exp
   await signIn(page, thing.thingToken)
   const label = `1e${exponent > 0 ? '+' : ''}${exponent}`
   await expect.poll(async () => (await texts()).map(({ text }) => text)).toContain(label)
+})
+
+it('a counter is drawn as how much it has grown, with the sum in words, and as its values on request', async () => {
+  const thing = await createThing([7.3, 6.8, 6.4, 6.1], 600_000)
+  await write(server(), thing, {
+    values: [{ key: '$meta', value: { level: { unit: 'kWh', total: true } } }],
+  })
+  const page = await browser.open(`${server().url}/#/things/${thing.thingId}?resource=level&seconds=7200`)
+  await signIn(page, thing.thingToken)
+  const plot = page.getByRole('img', { name: 'Chart of level' })
+  await expect.poll(() => plot.getAttribute('aria-label')).toMatch(/4 points, growth in 5 min each/)
+  await expectText(page.locator('.readout'), '1.2 kWh in all. Bars: growth in 5 min.')
+  await page.getByRole('button', { name: 'Show as table' }).click()
+  await expectText(
+    page.getByRole('table', { name: 'All points, each for 5 min, in kWh' }),
+    /0\.5.*0\.4.*0\.3.*0/s,
+  )
+  await page.getByRole('button', { name: 'Counter', exact: true }).click()
+  await expect.poll(() => plot.getAttribute('aria-label')).toMatch(/lowest 6\.1 kWh, highest 7\.3 kWh/)
 })
 
 /** How much of the chart is the line, and how much of that is in its middle fifth; and the share of the band. */

@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { gapsOf, type Series, since, withRecord } from '../../../../web/src/thing/chart/series.ts'
+import {
+  gapsOf,
+  growthOf,
+  type Series,
+  since,
+  sumOf,
+  withRecord,
+} from '../../../../web/src/thing/chart/series.ts'
 import { pointOf } from './points.ts'
 
 function seriesOf(length: number, ...times: readonly number[]): Series {
@@ -9,6 +16,36 @@ function seriesOf(length: number, ...times: readonly number[]): Series {
 function timesOf({ points }: Series): readonly number[] {
   return points.map(({ time }) => time)
 }
+
+describe('growthOf()', () => {
+  const counted = (lowest: number, highest: number, last: number, time: number) => {
+    return { time, average: lowest, lowest, highest, last, count: 2 }
+  }
+  const growth = (...points: Parameters<typeof counted>[]) => {
+    const { points: grown } = growthOf({ ...seriesOf(10), points: points.map(each => counted(...each)) })
+    return grown.map(({ average }) => average)
+  }
+
+  test('is from the last value of the interval before, in the first from its lowest', () => {
+    expect(growth([6.1, 6.3, 6.3, 0], [6.3, 6.4, 6.4, 10], [7, 7, 7, 30])).toEqual([0.2, 0.1, 0.6])
+    expect(growth()).toEqual([])
+  })
+
+  test('goes on after the counter has begun at 0 again, in an interval or between two', () => {
+    expect(growth([1, 5, 5, 0], [0, 8, 2, 10], [2, 3, 3, 20])).toEqual([4, 5, 1])
+    expect(growth([1, 5, 5, 0], [1, 2, 2, 10])).toEqual([4, 2])
+  })
+
+  test('is as exact as numbers with an exponent are', () => {
+    const [none, some] = growth([1e-9, 1e-9, 1e-9, 0], [3e-9, 3e-9, 3e-9, 10])
+    expect([none, some]).toEqual([0, expect.closeTo(2e-9, 15)])
+  })
+})
+
+test('sumOf() has the decimals of its numbers', () => {
+  expect(sumOf([0.1, 0.2, 1])).toBe(1.3)
+  expect(sumOf([])).toBe(0)
+})
 
 describe('withRecord()', () => {
   test('puts a record in its place in time', () => {

@@ -8,8 +8,12 @@ import { createPlot, type Plot } from './plot.ts'
 import { PointReadout } from './point-readout.tsx'
 import { PointsTable } from './points-table.tsx'
 import { RangeButtons } from './range-buttons.tsx'
+import { growthOf } from './series.ts'
 import { type SeriesProps, useSeries } from './use-series.ts'
 import { edgesOf, firstWindow, pan, type TimeWindow, windowAt, windowBetween, zoom } from './window.ts'
+
+/** CSS pixels. */
+const widthOfBar = 16
 
 interface ChartProps extends SeriesProps {
   /** The window that the user chose; undefined before. */
@@ -32,7 +36,13 @@ export function Chart({ signedIn, thingId, resourceKey, values, chosen, onChoose
   const element = useRef<HTMLDivElement>(null)
   const plot = useRef<Plot>(null)
   const [width, setWidth] = useState(0)
-  const { series, state, isEmpty } = useSeries({ signedIn, thingId, resourceKey, values, shown, width })
+  const description = values.descriptionOf(resourceKey)
+  const [showsValues, setShowsValues] = useState(false)
+  const isGrowth = description.total === true && !showsValues
+  const most = isGrowth ? Math.ceil(width / widthOfBar) : width
+  const read = useSeries({ signedIn, thingId, resourceKey, values, shown, most })
+  const { state, isEmpty } = read
+  const series = useMemo(() => (isGrowth ? growthOf(read.series) : read.series), [read.series, isGrowth])
 
   const firstTime = state === undefined ? series.points[0]?.time : undefined
   const oldest = useRef<number>(undefined)
@@ -57,18 +67,19 @@ export function Chart({ signedIn, thingId, resourceKey, values, chosen, onChoose
 
   useEffect(() => {
     if (!element.current) return
-    const created = createPlot(element.current, {
-      onZoom: (from, to) => setShown(() => windowBetween(from, to, serverTime())),
+    const events = {
+      onZoom: (from: number, to: number) => setShown(() => windowBetween(from, to, serverTime())),
       onPoint: setPointed,
       onWidth: setWidth,
-    })
+    }
+    const created = createPlot(element.current, events, isGrowth)
     plot.current = created
     const stop = listenToPointers(element.current, created.shareAt, gestures)
     return () => {
       stop()
       created.close()
     }
-  }, [gestures, setShown])
+  }, [gestures, setShown, isGrowth])
 
   useEffect(() => {
     const { from, to } = edgesOf(shown, serverTime())
@@ -89,7 +100,6 @@ export function Chart({ signedIn, thingId, resourceKey, values, chosen, onChoose
     if (handleKey(event.key, gestures)) event.preventDefault()
   }
 
-  const description = values.descriptionOf(resourceKey)
   const latest = Date.parse(values.of(resourceKey)?.value.datetime ?? '')
   const edges = edgesOf(shown, serverTime())
   const isElsewhere = latest < edges.from || latest >= edges.to
@@ -100,6 +110,16 @@ export function Chart({ signedIn, thingId, resourceKey, values, chosen, onChoose
         {...{ signedIn, thingId, resourceKey, shown, gestures }}
         onShow={next => setShown(() => next)}
       />
+      {description.total && (
+        <div class="segments" role="group" aria-label="Show">
+          <button type="button" aria-pressed={isGrowth} onClick={() => setShowsValues(false)}>
+            Growth
+          </button>
+          <button type="button" aria-pressed={!isGrowth} onClick={() => setShowsValues(true)}>
+            Counter
+          </button>
+        </div>
+      )}
       <div
         class="chart-focus"
         // biome-ignore lint/a11y/noNoninteractiveTabindex: its keys do what the buttons above do
@@ -117,7 +137,7 @@ export function Chart({ signedIn, thingId, resourceKey, values, chosen, onChoose
           ref={element}
           class="chart-plot"
           role="img"
-          aria-label={describeSeries(resourceKey, description, series)}
+          aria-label={describeSeries(resourceKey, description, series, isGrowth)}
         />
         {state !== undefined && (
           <p class="chart-state">
@@ -137,13 +157,13 @@ export function Chart({ signedIn, thingId, resourceKey, values, chosen, onChoose
         )}
       </div>
       <p class="chart-caption">
-        <PointReadout point={point} interval={series.interval} description={description} />
+        <PointReadout {...{ point, series, description, isGrowth }} />
         <span>Times are in {formatZone(serverTime())}.</span>
         <button type="button" class="quiet" aria-expanded={isTable} onClick={() => setIsTable(!isTable)}>
           {isTable ? 'Hide table' : 'Show as table'}
         </button>
       </p>
-      {isTable && <PointsTable series={series} description={description} />}
+      {isTable && <PointsTable {...{ series, description, isGrowth }} />}
     </div>
   )
 }

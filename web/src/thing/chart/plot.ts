@@ -36,14 +36,22 @@ export interface Plot {
   close(): void
 }
 
-/** Draws a series into an element. The plot is always as wide as the element. */
-export function createPlot(element: HTMLElement, { onZoom, onPoint, onWidth }: PlotEvents): Plot {
+/**
+ * Draws a series into an element. The plot is always as wide as the element.
+ *
+ * @param isBars draws a bar for each point instead of a line through them
+ */
+export function createPlot(
+  element: HTMLElement,
+  { onZoom, onPoint, onWidth }: PlotEvents,
+  isBars: boolean,
+): Plot {
   /** Index in the series for each drawn point; undefined for a gap, which is drawn as a point without a value. */
   let indexes: readonly (number | undefined)[] = []
   let edges = { min: 0, max: 1 }
   /** Exponent of the power of ten that is the unit of the drawn values. */
   let exponent = 0
-  const options = optionsFor(element, {
+  const options = optionsFor(element, isBars, {
     range: () => [edges.min, edges.max],
     label: split => axisLabel(split, exponent),
     onSelect(plot) {
@@ -104,7 +112,11 @@ interface PlotHandlers {
   readonly onCursor: (plot: uPlot) => void
 }
 
-function optionsFor(element: HTMLElement, { range, label, onSelect, onCursor }: PlotHandlers): uPlot.Options {
+function optionsFor(
+  element: HTMLElement,
+  isBars: boolean,
+  { range, label, onSelect, onCursor }: PlotHandlers,
+): uPlot.Options {
   const color = (name: string) => () => getComputedStyle(element).getPropertyValue(name)
   const font = `11px ${getComputedStyle(element).fontFamily}`
   const axis: uPlot.Axis = {
@@ -112,6 +124,12 @@ function optionsFor(element: HTMLElement, { range, label, onSelect, onCursor }: 
     grid: { stroke: color('--line'), width: 1 },
     ticks: { stroke: color('--line'), width: 1, size: 4 },
     font,
+  }
+  const edge: uPlot.Series = {
+    show: !isBars,
+    stroke: color('--chart-edge'),
+    width: 1,
+    points: { show: false, filter: [] },
   }
   return {
     width: Math.max(element.clientWidth, 1),
@@ -123,28 +141,44 @@ function optionsFor(element: HTMLElement, { range, label, onSelect, onCursor }: 
       drag: { x: true, y: false, setScale: false },
       points: { size: (_plot, drawn) => (drawn === average ? 8 : 0) },
     },
-    scales: { x: { time: true, range } },
+    scales: { x: { time: true, range }, ...(isBars && { y: { range: fromZero } }) },
     axes: [
       { ...axis, values: timeAxisValues },
       { ...axis, size: widthIn(font), gap: 4, values: (_plot, splits) => splits.map(label) },
     ],
     series: [
       {},
-      { stroke: color('--chart-edge'), width: 1, points: { show: false, filter: [] } },
-      { stroke: color('--chart-edge'), width: 1, points: { show: false, filter: [] } },
-      {
-        stroke: color('--chart-line'),
-        width: 1.5,
-        points: { show: false, filter: placesOfDots, size: 5, fill: color('--chart-line') },
-      },
+      edge,
+      edge,
+      isBars
+        ? {
+            stroke: color('--chart-line'),
+            fill: color('--chart-band'),
+            width: 1,
+            points: { show: false },
+            ...(bars && { paths: bars }),
+          }
+        : {
+            stroke: color('--chart-line'),
+            width: 1.5,
+            points: { show: false, filter: placesOfDots, size: 5, fill: color('--chart-line') },
+          },
     ],
-    bands: [{ series: [highest, lowest], fill: color('--chart-range') }],
+    bands: isBars ? [] : [{ series: [highest, lowest], fill: color('--chart-range') }],
     hooks: {
       setSelect: [onSelect],
       setCursor: [onCursor],
-      drawSeries: [drawWhiskers(color('--chart-edge'))],
+      drawSeries: isBars ? [] : [drawWhiskers(color('--chart-edge'))],
     },
   }
+}
+
+/** A bar begins with its interval. */
+const bars = uPlot.paths.bars?.({ size: [0.8, 64], align: 1 })
+
+function fromZero(_plot: uPlot, lowest: number | null, highest: number | null): [number, number] {
+  const [from, to] = [Math.min(0, lowest ?? 0), Math.max(0, highest ?? 0)]
+  return [from, to === from ? from + 1 : to + 0.05 * (to - from)]
 }
 
 /** Computes the width of an axis from its widest label, CSS pixels. @param font with a size in CSS pixels */

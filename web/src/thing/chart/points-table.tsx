@@ -4,15 +4,18 @@ import { formatNumber } from '../resources/format-value.ts'
 import type { Series } from './series.ts'
 
 const shownPoints = 100
-const columns = { Average: 'average', Lowest: 'lowest', Highest: 'highest', Last: 'last' } as const
+const columnsOfValues = { Average: 'average', Lowest: 'lowest', Highest: 'highest', Last: 'last' } as const
+const columnsOfGrowth = { Growth: 'average' } as const
 
 interface PointsTableProps {
   readonly series: Series
   readonly description: Description
+  readonly isGrowth: boolean
 }
 
 /** The newest points of a chart, newest first. */
-export function PointsTable({ series: { points, interval }, description }: PointsTableProps) {
+export function PointsTable({ series: { points, interval }, description, isGrowth }: PointsTableProps) {
+  const columns = isGrowth ? columnsOfGrowth : columnsOfValues
   const { unit, decimals } = description
   const newest = points.slice(-shownPoints).reverse()
   return (

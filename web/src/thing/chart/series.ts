@@ -1,4 +1,5 @@
 import { gapsIn } from '../position/gaps.ts'
+import { decimalsOf } from '../resources/format-value.ts'
 import type { Interval } from './interval.ts'
 
 /** A point of a chart: a summary of the numbers of one interval. */
@@ -51,6 +52,35 @@ export function since(series: Series, from: number): Series {
   const first = series.points.findIndex(point => point.time >= from)
   if (first === 0) return series
   return { ...series, points: first === -1 ? [] : series.points.slice(first) }
+}
+
+/**
+ * How much a counter has grown in each interval, as its average: from its last value before, or its lowest one in the first interval, to its
+ * last value. A counter that falls has begun at 0 again.
+ */
+export function growthOf({ points, interval }: Series): Series {
+  const grown = points.map((point, at) => {
+    const before = points[at - 1]?.last ?? point.lowest
+    const { last, highest } = point
+    const growth = last >= before ? last - before : Math.max(0, highest - before) + last
+    const average = withDecimalsOf(growth, [before, last, highest])
+    return { ...point, average, lowest: average, highest: average, last: average }
+  })
+  return { points: grown, interval }
+}
+
+/** The sum of rounded numbers, with as many decimals as they have. */
+export function sumOf(numbers: readonly number[]): number {
+  return withDecimalsOf(
+    numbers.reduce((sum, number) => sum + number, 0),
+    numbers,
+  )
+}
+
+/** Without the digits that a sum or difference of rounded numbers has at its end. */
+function withDecimalsOf(value: number, numbers: readonly number[]): number {
+  const decimals = numbers.map(decimalsOf)
+  return decimals.includes(undefined) ? value : Number(value.toFixed(Math.max(0, ...decimals.map(Number))))
 }
 
 /** Indexes of the points before which there is a gap. No line may be drawn over a gap. */

@@ -18,8 +18,8 @@ export interface SeriesProps {
 
 interface Shown {
   readonly shown: TimeWindow
-  /** Width of the chart, CSS pixels; 0 while it is not known. */
-  readonly width: number
+  /** Maximum number of points; 0 while it is not known. */
+  readonly most: number
 }
 
 interface ShownSeries {
@@ -33,11 +33,11 @@ interface ShownSeries {
 const noPoints: Series = { points: [], interval: parseInterval('1ms') }
 
 /**
- * The points of the shown window, at most one per pixel. They are read when the window, its width or the resource changes. They are
+ * The points of the shown window. They are read when the window, the number of points or the resource changes. They are
  * also read after a reconnect, because live records may have been missed. Live records are added as they arrive.
  */
 export function useSeries(props: SeriesProps & Shown): ShownSeries {
-  const { signedIn, thingId, resourceKey, values, shown, width } = props
+  const { signedIn, thingId, resourceKey, values, shown, most } = props
   const { api, live } = signedIn
   const [series, setSeries] = useState<Series>(noPoints)
   const [state, setState] = useState<string | undefined>('Loading…')
@@ -56,7 +56,7 @@ export function useSeries(props: SeriesProps & Shown): ShownSeries {
   }, [api, thingId, resourceKey])
 
   useEffect(() => {
-    if (width > 0) loads.current?.run(load)
+    if (most > 0) loads.current?.run(load)
 
     async function load(signal: AbortSignal): Promise<void> {
       const came: [time: number, value: number][] = []
@@ -66,7 +66,7 @@ export function useSeries(props: SeriesProps & Shown): ShownSeries {
         const asked = { thingId, key: resourceKey, from: edges.from }
         // Clocks of devices may be ahead, so an equal range of the future is read too. Twice the points keep the intervals as long.
         const rest =
-          to === undefined ? { to: edges.to + span, points: 2 * width } : { to: edges.to, points: width }
+          to === undefined ? { to: edges.to + span, points: 2 * most } : { to: edges.to, points: most }
         const loaded = await loadSeries(api, { ...asked, ...rest }, signal)
         if (signal.aborted) return
         setSeries(came.reduce((joined, [time, value]) => withRecord(joined, time, value), loaded))
@@ -78,7 +78,7 @@ export function useSeries(props: SeriesProps & Shown): ShownSeries {
         if (missed.current === came) missed.current = undefined
       }
     }
-  }, [api, thingId, resourceKey, span, to, width, connectedSince])
+  }, [api, thingId, resourceKey, span, to, most, connectedSince])
 
   useEffect(
     () =>
