@@ -242,6 +242,14 @@ describe('homeassistant', () => {
     expect(reader.describe('plug')).toBeUndefined()
   })
 
+  it.each([
+    'homeassistant/switch//config',
+    'homeassistant/switch//pump/config',
+    'homeassistant/switch/pump//config',
+  ])('takes no announcement on %s, which names nothing', topic => {
+    expect(homeAssistant.begin().knows(topic)).toBeUndefined()
+  })
+
   it('names a device by its identifiers, else by an address, else by the topic', () => {
     const device = (device: unknown) => ({ ...pulse, device })
     expect(

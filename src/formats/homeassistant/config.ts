@@ -91,6 +91,8 @@ export function configTopicOf(topic: string): ConfigTopic | undefined {
   if (middleAt < 2) return undefined
   const id = topic.slice(idAt, -'/config'.length)
   const middle = topic.slice(middleAt, idAt - 1)
+  // Home Assistant takes no empty level, and a device would have no name.
+  if (id === '' || middle === '') return undefined
   const beforeAt = topic.lastIndexOf('/', middleAt - 2) + 1
   const before = topic.slice(beforeAt, middleAt - 1)
   if (beforeAt > 1 && components.has(before)) return { component: before, node: middle, id }
