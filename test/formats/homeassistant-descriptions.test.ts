@@ -4,6 +4,15 @@ import { announced, plug, pulse } from './announced.ts'
 import { play } from './play.ts'
 
 describe('homeassistant, descriptions', () => {
+  it.each([
+    ['total_increasing', true],
+    ['total', undefined],
+    ['measurement', undefined],
+  ])('of the state class %s has total %j: a total that may fall is no counter', (state_class, total) => {
+    const { describe } = play(homeAssistant, announced({ 'sensor/power': { ...pulse, state_class } }))
+    expect(describe('plug')?.resources.power?.total).toBe(total)
+  })
+
   it('describes a member by the entity that gives it as it is', () => {
     const scaled = {
       ...pulse,

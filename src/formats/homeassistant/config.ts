@@ -220,7 +220,7 @@ function entityOf(
     name: nameOf(members.name, shared.name),
     unit: computes ? undefined : textOf(unit, longestUnit),
     kind: computes ? undefined : textOf(kindOf(members), longestKind),
-    total: (!computes && stateClass?.startsWith('total')) || undefined,
+    total: (!computes && stateClass === 'total_increasing') || undefined,
     decimals: computes || !isDecimals(decimals) ? undefined : decimals,
     hidden: (members.enabled_by_default ?? members.en) === false || undefined,
   }
